@@ -79,6 +79,13 @@ def test_a_forged_document_is_refused_or_read(name):
     assert refused > 100
 
 
+def test_a_count_without_a_weight_is_refused():
+    document = make_document(trained("two classes")[0])
+    next(term for term in document["terms"] if term["kind"] == "poisson")["weight"] = None
+    with pytest.raises(ModelFileError, match="'weight' should be a number"):
+        read_document(document)
+
+
 @pytest.mark.parametrize("text", ["{", "{}", '{"format": "deciban score form"}', '{"a": 1, "a": 2}', '{"format": 3}'])
 def test_other_json_files_are_refused(text, tmp_path):
     (tmp_path / "model.json").write_text(text)

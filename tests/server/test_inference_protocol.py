@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deciban
-from deciban.server.inference_protocol import label_type, parse_inputs
+from deciban.server.inference_protocol import choose_label_type, parse_inputs
 from deciban.server.journal import JournalState
 from deciban.server.problems import Problem
 from deciban.server.served_model import Snapshot
@@ -102,6 +102,6 @@ def test_one_matrix_has_the_columns_of_the_model_in_order():
     snapshot = Snapshot(model, (), "", JournalState())
     matrix = {"name": "input-0", "shape": [2, 2], "datatype": "FP32", "data": [1, 2, 3, 4]}
     assert parse_inputs({"inputs": [matrix]}, snapshot) == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
-    assert label_type(snapshot.labels) == "INT64"
+    assert choose_label_type(snapshot.labels) == "INT64"
     with pytest.raises(Problem, match="has 3 columns, and the model 2"):
         parse_inputs({"inputs": [{**matrix, "shape": [1, 3], "data": [1, 2, 3]}]}, snapshot)

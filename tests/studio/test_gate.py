@@ -37,6 +37,17 @@ def test_without_the_cookie_nothing_is_shown(visitor):
     assert visitor.workspace.data is None
 
 
+def test_errors_without_the_cookie_say_nothing_of_what_is_open(studio):
+    studio.post("/open/example", data={"name": "iris"})
+    studio.workspace.notice = "Only for the user."
+    studio.cookies.clear()
+    for path in ("/static/nothing.css", "/open", "/nowhere"):
+        page = studio.get(path).text
+        assert "iris" not in page
+        assert "Only for the user" not in page
+    assert studio.workspace.notice == "Only for the user."
+
+
 @pytest.mark.parametrize("cookie", ["wrong", "", "a=b; c", "é"])
 def test_another_cookie_is_refused(visitor, cookie):
     header = f"{visitor.access.cookie_name}={cookie}".encode()

@@ -24,7 +24,6 @@ except ImportError:
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
 """Versions of the operators and of the file format; onnxruntime reads them since 1.14 (2023)."""
 
-
 INNER_PREFIX = "deciban:"
 """The first characters of the names of all tensors that are no inputs and no outputs."""
 
@@ -105,7 +104,7 @@ class Graph:
         return self.call("IsNaN", x)
 
     def reduce(self, operator: str, x: Tensor, axis: int, keep: bool = True) -> Tensor:
-        """Return the sum or the greatest along an axis."""
+        """Return the sum or the greatest (ReduceSum, ReduceMax) along an axis, which is dropped unless `keep`."""
         return self.call(operator, x, np.array([axis]), keepdims=int(keep))
 
     def cast(self, x: Tensor, kind: int) -> Tensor:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -26,8 +28,11 @@ from deciban.scores.posterior import NEAR_ONE_LOG_PROBABILITY
 MAX_TABLE_COMBINATIONS = 1 << 22
 """Largest number of combinations of the levels of joined columns."""
 
-ELEMENT_TYPES = {"i": TensorProto.INT64, "u": TensorProto.INT64, "f": TensorProto.DOUBLE, "b": TensorProto.BOOL}
-"""The element types of labels that are not texts, by the kind of their NumPy type."""
+ELEMENT_TYPES: Mapping[str, tuple[int, type]] = {
+    "i": (TensorProto.INT64, np.int64), "u": (TensorProto.INT64, np.int64), "f": (TensorProto.DOUBLE, np.float64),
+    "b": (TensorProto.BOOL, np.bool_),
+}  # fmt: skip
+"""The types of labels that are not texts, in ONNX and in NumPy, by the kind of their own NumPy type."""
 
 
 def write_onnx(document: Document) -> bytes:
@@ -41,13 +46,20 @@ def to_array(values: Any) -> np.ndarray[Any, Any]:
     return np.where(array == None, -np.inf, array).astype(np.float64)  # noqa: E711
 
 
+def _subtract_products(value: Tensor, left: Sequence[Tensor], right: Sequence[Tensor]) -> Tensor:
+    """Return a value less the products of pairs of tensors, one after the other."""
+    for a, b in zip(left, right):
+        value = value - a * b
+    return value
+
+
 class OnnxWriter:
     """The graph of one document."""
 
     def __init__(self, document: Document) -> None:
         self.document, self.graph, self.K = document, Graph(), len(document["classes"])
         self.features = {feature["name"]: feature for feature in document["features"]}
-        self.vocabularies = {term["feature"]: term["words"] for term in document["terms"] if term["kind"] == "text"}
+        self.texts = {term["feature"]: term for term in document["terms"] if term["kind"] == "text"}
         self.inputs = self._add_inputs()
 
     def _add_inputs(self) -> dict[str, Tensor]:
@@ -56,7 +68,7 @@ class OnnxWriter:
         for name, feature in self.features.items():
             if feature["kind"] == "text":
                 check_input_name(name, wanted)
-                wanted[name] = TensorProto.DOUBLE, self._count_words(name)
+                wanted[name] = TensorProto.DOUBLE, len(self.texts[name]["weights"][0])
                 continue
             is_number = [feature["kind"] == "number"] if "numeric" not in feature else feature["numeric"]
             names = [name] if "part" in feature else feature["columns"]
@@ -65,19 +77,15 @@ class OnnxWriter:
                 wanted[column] = TensorProto.DOUBLE if number else TensorProto.STRING, 1
         return {name: self.graph.input(name, *kind) for name, kind in wanted.items()}
 
-    def _count_words(self, name: str) -> int:
-        return next(len(t["weights"][0]) for t in self.document["terms"] if t.get("feature") == name)
-
     def write(self) -> bytes:
         """Return the bytes of the file."""
         log_posterior = self._calibrate(self._normalise(self._add_terms()))
         labels = to_labels(self.document["classes"], self.document["target_type"])
-        kind = ELEMENT_TYPES.get(labels.dtype.kind, TensorProto.STRING)
-        wide = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}.get(labels.dtype.kind, object)
+        kind, dtype = ELEMENT_TYPES.get(labels.dtype.kind, (TensorProto.STRING, object))
         winner = self.graph.call("ArgMax", log_posterior, axis=1, keepdims=0)
-        label = self.graph.call("Gather", labels.astype(wide), winner, axis=0)
+        label = self.graph.call("Gather", labels.astype(dtype), winner, axis=0)
         probabilities = self.graph.call("Exp", log_posterior)
-        metadata = {f"words:{name}": json.dumps(words) for name, words in self.vocabularies.items()}
+        metadata = {f"words:{name}": json.dumps(term["words"]) for name, term in self.texts.items()}
         rows: list[Any] = ["rows"]
         outputs = [
             (label, "label", int(kind), rows),
@@ -97,25 +105,25 @@ class OnnxWriter:
             write = getattr(self, f"_add_{kind}")
             parts += [write(terms)] if kind in ("gaussian", "poisson", "linear", "constant") else map(write, terms)
         numbers = [feature for feature in self.features.values() if feature["kind"] == "number"]
-        parts += [self._guard(numbers)] if numbers else []
-        parts.append(self.graph.constant(self._intercept()[None, :]))
+        parts += [self._mark_refused(numbers)] if numbers else []
+        parts.append(self.graph.constant(self._compute_intercept()[None, :]))
         while len(parts) > 1:  # a balanced tree
             pairs = [a + b for a, b in zip(parts[::2], parts[1::2])]
             parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
         return parts[0]
 
-    def _intercept(self) -> np.ndarray[Any, Any]:
-        """Return the score of each class before any feature is added."""
+    def _compute_intercept(self) -> np.ndarray[Any, Any]:
+        """Return the score of each class before any feature is added: ln π_k of the calibration, if any, + bias_k."""
         prior = (self.document["calibration"] or self.document)["log_prior"]
         return to_array(prior) + to_array(self.document["bias"])
 
-    def _numbers(self, names: Sequence[str]) -> Tensor:
+    def _get_numbers(self, names: Sequence[str]) -> Tensor:
         """Return the numbers of some features, rows × features."""
         return self.graph.concatenate([self.inputs[self.features[name]["columns"][0]] for name in names])
 
-    def _guard(self, numbers: Sequence[Any]) -> Tensor:
+    def _mark_refused(self, numbers: Sequence[Any]) -> Tensor:
         """Return 0 for each row, NaN where a number is infinite, or negative and must not be."""
-        x = self._numbers([feature["name"] for feature in numbers])
+        x = self._get_numbers([feature["name"] for feature in numbers])
         least = np.array([[float(feature.get("minimum", -np.inf)) for feature in numbers]])
         checked = self.graph.where(x < least, np.nan, x - x)
         return self.graph.reduce("ReduceSum", self.graph.where(self.graph.is_nan(x), 0.0, checked), 1)
@@ -123,9 +131,9 @@ class OnnxWriter:
     def _add_constant(self, terms: Sequence[Term]) -> Tensor:
         return self.graph.constant(np.sum([to_array(term["scores"]) for term in terms], axis=0)[None, :])
 
-    def _three_axes(self, terms: Sequence[Term]) -> Tensor:
+    def _expand_numbers(self, terms: Sequence[Term]) -> Tensor:
         """Return the numbers of terms, rows × terms × 1."""
-        return self.graph.call("Unsqueeze", self._numbers([term["feature"] for term in terms]), np.array([2]))
+        return self.graph.call("Unsqueeze", self._get_numbers([term["feature"] for term in terms]), np.array([2]))
 
     def _sum_present(self, x: Tensor, terms: Tensor) -> Tensor:
         """Return the sum over features of terms, rows × features × classes, of which missing ones are left out."""
@@ -133,7 +141,7 @@ class OnnxWriter:
         return self.graph.reduce("ReduceSum", present, 1, keep=False)
 
     def _add_gaussian(self, terms: Sequence[Term]) -> Tensor:
-        g, x = self.graph, self._three_axes(terms)
+        g, x = self.graph, self._expand_numbers(terms)
         variance = to_array([term["variance"] for term in terms])
         floor = to_array([[term["floor"]] for term in terms])
         peak = np.maximum(-0.5 * np.log(2 * np.pi * variance), floor)
@@ -152,7 +160,7 @@ class OnnxWriter:
         return self._sum_present(x, scores + offset if offset.any() else scores)
 
     def _add_poisson(self, terms: Sequence[Term]) -> Tensor:
-        g, x = self.graph, self._three_axes(terms)
+        g, x = self.graph, self._expand_numbers(terms)
         rate = np.array([term["rate"] for term in terms])
         bound = np.array([[term["bound"]] for term in terms])
         log_x = g.call("Log", g.where(g.constant(0.0) < x, x, 1.0))
@@ -161,7 +169,7 @@ class OnnxWriter:
         return self._sum_present(x, g.where(deviance < bound, deviance, bound) * weight)
 
     def _add_linear(self, terms: Sequence[Term]) -> Tensor:
-        g, x = self.graph, self._numbers([term["feature"] for term in terms])
+        g, x = self.graph, self._get_numbers([term["feature"] for term in terms])
         low, high = np.array([term["limits"] or [-np.inf, np.inf] for term in terms]).T[:, None, :]
         limited = g.call("Min", g.call("Max", x, low), high)
         missing = g.is_nan(x)
@@ -176,31 +184,24 @@ class OnnxWriter:
         return g.where(ruled_out, -np.inf, scores)
 
     def _look_up(self, scores: Any, unseen: Any, code: Tensor) -> Tensor:
-        """Return the scores of codes, rows × 1: after those of `scores` (K×V), unseen and missing."""
+        """Return the scores of codes, rows × classes: of V levels those of `scores`, of V `unseen`, of V + 1 zero."""
         table = np.concatenate(
             [to_array(scores).reshape(self.K, -1), to_array(unseen)[:, None], np.zeros((self.K, 1))], axis=1
         )
         return self.graph.call("Squeeze", self.graph.call("Gather", table.T.copy(), code, axis=0), np.array([1]))
 
     def _add_bins(self, term: Term) -> Tensor:
-        g, x = self.graph, self._numbers([term["feature"]])
-        scores, n = to_array(term["scores"]), len(term["cuts"])
-        if not n:
-            return g.where(g.is_nan(x), 0.0, scores.T.copy())
-        reached = g.cast(g.call("GreaterOrEqual", x, np.array([term["cuts"]])), TensorProto.INT64)
-        code = g.where(g.is_nan(x), np.int64(n + 2), g.reduce("ReduceSum", reached, 1))
-        return self._look_up(scores, np.zeros(self.K), code)
+        if not term["cuts"]:
+            x = self._get_numbers([term["feature"]])
+            return self.graph.where(self.graph.is_nan(x), 0.0, to_array(term["scores"]).T.copy())
+        return self._look_up(term["scores"], np.zeros(self.K), self._find_cell(term["feature"], term["cuts"]))
 
     def _add_levels(self, term: Term) -> Tensor:
         feature, levels = self.features[term["feature"]], term["levels"]
-        V = len(levels)
         unseen = [math.nan] * self.K if self.document["unseen"] == "error" else term["unseen"]
-        if len(feature["columns"]) > 1:
-            return self._look_up(term["scores"], unseen, self._combine(feature, levels))
-        name = term["feature"] if "part" in feature else feature["columns"][0]
-        return self._look_up(
-            term["scores"], unseen, self._encode(name, levels, feature.get("numeric", [False])[0], V, V + 1)
-        )
+        is_joined = len(feature["columns"]) > 1
+        code = self._combine(feature, levels) if is_joined else self._find_cell(term["feature"], levels)
+        return self._look_up(term["scores"], unseen, code)
 
     def _add_pair(self, term: Term) -> Tensor:
         """Add the score of the cell of a feature given that of another; 0 where one is missing."""
@@ -213,12 +214,15 @@ class OnnxWriter:
         return self.graph.call("Squeeze", found, np.array([1]))
 
     def _find_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
-        """Return the number of the cell of a feature, rows × 1; one more than the last where it is missing."""
+        """Return the number of the bin among n cuts, or of the level among n, rows × 1.
+
+        An unseen level has the number n, as the last bin, and a missing value n + 1.
+        """
         g, feature, n = self.graph, self.features[name], len(cells)
         if feature["kind"] != "number":
             column = name if "part" in feature else feature["columns"][0]
             return self._encode(column, cells, feature.get("numeric", [False])[0], n, n + 1)
-        x = self._numbers([name])
+        x = self._get_numbers([name])
         reached = g.cast(g.call("GreaterOrEqual", x, np.array([cells], dtype=np.float64)), TensorProto.INT64)
         return g.where(g.is_nan(x), np.int64(n + 1), g.reduce("ReduceSum", reached, 1))
 
@@ -286,7 +290,7 @@ class OnnxWriter:
         """
         g, d = self.graph, len(term["features"])
         covariance, mean = np.array(term["covariance"]), np.array(term["mean"])
-        x = self._numbers(term["features"])
+        x = self._get_numbers(term["features"])
         far = g.is_nan(x)
         if term["limits"] is not None:
             low, high = np.array(term["limits"])[:, None, :]
@@ -296,26 +300,17 @@ class OnnxWriter:
         have = [g.column(g.where(far, 0.0, 1.0), i) for i in range(d)]
         lower: dict[tuple[int, int], Tensor] = {}
         z: list[Tensor] = []
-        logs = squares = None
         for j in range(d):
+            row = [lower[j, m] for m in range(j)]
             own = have[j] * covariance[None, :, j, j] + (g.constant(1.0) - have[j])
-            for m in range(j):
-                own = own - lower[j, m] * lower[j, m]
-            lower[j, j] = g.call("Sqrt", own)
+            lower[j, j] = g.call("Sqrt", _subtract_products(own, row, row))
             for i in range(j + 1, d):
                 entry = have[i] * have[j] * covariance[None, :, i, j]
-                for m in range(j):
-                    entry = entry - lower[i, m] * lower[j, m]
-                lower[i, j] = entry / lower[j, j]
+                lower[i, j] = _subtract_products(entry, [lower[i, m] for m in range(j)], row) / lower[j, j]
             gap = g.where(g.call("Greater", have[j], 0.0), columns[j] - mean[None, :, j], 0.0)
-            for m in range(j):
-                gap = gap - lower[j, m] * z[m]
-            z.append(gap / lower[j, j])
-            log = g.call("Log", lower[j, j])
-            logs = log if logs is None else logs + log
-            squares = z[j] * z[j] if squares is None else squares + z[j] * z[j]
-        assert squares is not None
-        assert logs is not None
+            z.append(_subtract_products(gap, row, z) / lower[j, j])
+        squares = reduce(add, [each * each for each in z])
+        logs = reduce(add, [g.call("Log", lower[j, j]) for j in range(d)])
         score = squares * -0.5 - logs
         score = g.where(g.is_nan(score), -np.inf, score)  # squares overflow
         if term["bound"] is not None:
@@ -329,10 +324,11 @@ class OnnxWriter:
         """Return ln p(k|x); the class prior where every class is impossible."""
         g = self.graph
         top = g.reduce("ReduceMax", joint, 1)
-        joint = g.where(g.call("Equal", top, -np.inf), self._intercept()[None, :], joint)
+        joint = g.where(g.call("Equal", top, -np.inf), self._compute_intercept()[None, :], joint)
         return self._subtract_total(joint)
 
     def _subtract_total(self, scores: Tensor) -> Tensor:
+        """Return scores less their log-sum-exp over the classes."""
         top = self.graph.reduce("ReduceMax", scores, 1)
         below = scores - top
         return below - self.graph.log_sum_exp(below, 1)
@@ -348,7 +344,7 @@ class OnnxWriter:
             case "platt":
                 mapped = claimed * c["slope"] + np.array([c["bias"]])
             case _:
-                mapped = self._bend(claimed, c["curves"])
+                mapped = self._apply_isotonic(claimed, c["curves"])
         old, new = to_array(c["log_prior"]), to_array(self.document["log_prior"])
         with np.errstate(invalid="ignore"):
             shift = np.where(np.isneginf(old), 0.0, new - old)
@@ -356,16 +352,16 @@ class OnnxWriter:
         nothing = g.call("Equal", g.reduce("ReduceMax", moved, 1), -np.inf)
         return self._subtract_total(g.where(nothing, new[None, :], moved))
 
-    def _bend(self, claimed: Tensor, curves: Sequence[Any]) -> Tensor:
+    def _apply_isotonic(self, claimed: Tensor, curves: Sequence[Any]) -> Tensor:
         """Return the scores of an isotonic map of the log-odds of each class against the others."""
         g = self.graph
         if self.K == 2:
-            y = self._interpolate(self._log_odds(claimed, 1), curves[0])
+            y = self._interpolate(self._compute_log_odds(claimed, 1), curves[0])
             return g.concatenate([self._log_sigmoid(y * -1.0), self._log_sigmoid(y)])
-        bent = [self._interpolate(self._log_odds(claimed, k), curve) for k, curve in enumerate(curves)]
+        bent = [self._interpolate(self._compute_log_odds(claimed, k), curve) for k, curve in enumerate(curves)]
         return g.concatenate([self._log_sigmoid(y) for y in bent])
 
-    def _log_odds(self, claimed: Tensor, k: int) -> Tensor:
+    def _compute_log_odds(self, claimed: Tensor, k: int) -> Tensor:
         """Return the log-odds of a class against all others, within ±MAX_LOG_ODDS."""
         g = self.graph
         own = g.call("Min", g.column(claimed, k), 0.0)

@@ -16,6 +16,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger import Vocabulary
 from deciban.model.columns import Feature
+from deciban.persistence.container import get_library_version
 from deciban.persistence.table_models import describe_column
 from deciban.scorer import vocabularies
 from deciban.scores import ScoreForm
@@ -49,14 +50,12 @@ MAX_DENSE_WEIGHTS = 1 << 26
 
 def make_document(model: Model) -> Document:
     """Return the portable document of a table model."""
-    from deciban.persistence.container import library_version
-
     solved, calibration = model._scorer.solved, model._scorer.calibration
     K = len(solved.prior)
     document: Document = {
         "format": FORMAT_NAME,
         "version": FORMAT_VERSION,
-        "deciban": library_version(),
+        "deciban": get_library_version(),
         "learner": model.learner,
         "target": model.target,
         "target_type": model._target_type,
@@ -73,12 +72,15 @@ def make_document(model: Model) -> Document:
         "calibration": None if calibration is None else describe_calibration(calibration),
     }
     if model._layout.texts:
-        document["words"] = {**model.options.words.to_dict(), "characters": character_classes()}
+        document["words"] = {**model.options.words.to_dict(), "characters": list_character_classes()}
     return document
 
 
 def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
-    """Return the name of a feature, the columns that it is read from, and how: as number, level or text."""
+    """Return the name of a feature, the columns that it is read from, and as what: number, level or text.
+
+    A part of a date has `part`, a level of whole columns `numeric` for each of them, and a count the minimum 0.
+    """
     numeric = {column.name for column in model.columns if column.numeric}
     kind = "text" if feature.role == "text" else "level" if feature in model._layout.levels else "number"
     described: dict[str, Any] = {"name": feature.name, "columns": list(feature.columns), "kind": kind}
@@ -92,7 +94,7 @@ def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
 
 
 def to_list(array: Any) -> Any:
-    """Return an array as nested lists of numbers, null for −∞."""
+    """Return an array as nested lists of numbers, None for −∞."""
     values = np.asarray(array, dtype=np.float64)
     nested: Any = values.astype(object) if np.isneginf(values).any() else values
     if nested is not values:
@@ -100,15 +102,14 @@ def to_list(array: Any) -> Any:
     return nested.tolist()
 
 
-def character_classes() -> dict[str, str]:
+def list_character_classes() -> dict[str, str]:
     """Return the word and the white-space characters of this Python's `\\w` and `\\s`, as classes of a JS pattern."""
-    from deciban.text.character_tables import N_CHARACTERS, match_characters
+    from deciban.text.character_tables import match_characters
 
     found = {}
     for name, pattern in {"word": PATTERNS["words"], "space": r"\s+"}.items():
         is_member = match_characters(pattern)
         edges = np.flatnonzero(np.diff(is_member.astype(np.int8), prepend=0, append=0)).reshape(-1, 2)
-        assert len(is_member) == N_CHARACTERS
         found[name] = "".join(
             f"\\u{{{a:x}}}" + (f"-\\u{{{b - 1:x}}}" if b - a > 1 else "") for a, b in edges.tolist()
         )
@@ -142,14 +143,15 @@ def list_terms(model: Model) -> Iterator[Term]:
             yield from WRITERS[kind if kind == "bags" else type(part)](part, [f.name for f in features], names)
 
 
-def _refuse(form: ScoreForm, why: str) -> InputError:
+def _make_refusal(form: ScoreForm, why: str) -> InputError:
+    """Return the error for a score form that cannot be exported."""
     return InputError(
         f"a model with scores of the form {type(form).__name__} {why} cannot be exported. "
         f"Hint: train it again with this version, with alpha > 0"
     )
 
 
-def _gaussian_terms(form: Diagonal, features: Sequence[str], names: Any) -> Iterator[Term]:
+def _write_gaussian_terms(form: Diagonal, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield t · max(−½ ln 2πσ² − ½ (x − μ)²/σ², floor) + offset of each feature."""
     bounded = form if isinstance(form, BoundedDiagonal) else None
     for j, feature in enumerate(features):
@@ -159,18 +161,18 @@ def _gaussian_terms(form: Diagonal, features: Sequence[str], names: Any) -> Iter
             "mean": to_list(form.mean[:, j]),
             "variance": to_list(form.variance[:, j]),
             "floor": None if bounded is None else to_list(bounded.log_tail[j : j + 1])[0],
-            "shares": None if bounded is None or bounded.shares is None else _mixed_shares(bounded.shares[:, j]),
+            "shares": None if bounded is None or bounded.shares is None else _list_mixed_shares(bounded.shares[:, j]),
             "weight": 1.0 if form.evidence_weight is None else float(form.evidence_weight[j]),
             "offset": None if form.offsets is None else to_list(form.offsets[:, j]),
         }
 
 
-def _mixed_shares(shares: Array) -> list[float] | None:
+def _list_mixed_shares(shares: Array) -> list[float] | None:
     """Return the classes' shares of a feature that some class never had; None where every class had it."""
     return to_list(shares) if (shares == 0).any() else None
 
 
-def _rate_terms(form: BoundedRates, features: Sequence[str], names: Any) -> Iterator[Term]:
+def _write_rate_terms(form: BoundedRates, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield −t · min(x ln(x/λ) − x + λ, bound) of each feature."""
     for j, feature in enumerate(features):
         weight = 1.0 if form.evidence_weight is None else float(form.evidence_weight[j])
@@ -178,7 +180,7 @@ def _rate_terms(form: BoundedRates, features: Sequence[str], names: Any) -> Iter
         yield {"kind": "poisson", "feature": feature, "rate": rate, "bound": float(form.bound), "weight": weight}
 
 
-def _bin_terms(form: Steps, features: Sequence[str], names: Any) -> Iterator[Term]:
+def _write_bin_terms(form: Steps, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield the score of each bin, for each feature."""
     for j, feature in enumerate(features):
         a, b = form.start[j : j + 2].tolist()
@@ -186,7 +188,7 @@ def _bin_terms(form: Steps, features: Sequence[str], names: Any) -> Iterator[Ter
         yield {"kind": "bins", "feature": feature, "cuts": to_list(form.cuts[a:b]), "scores": scores}
 
 
-def _level_terms(form: Lookup, features: Sequence[str], names: Any) -> Iterator[Term]:
+def _write_level_terms(form: Lookup, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield the score of each level, and that of levels never seen.
 
     A feature may have more levels than were seen (a flag has two): the next of them is scored for any unseen value.
@@ -203,10 +205,10 @@ def _level_terms(form: Lookup, features: Sequence[str], names: Any) -> Iterator[
         }
 
 
-def _linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator[Term]:
+def _write_linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield weight · x + offset of each feature; x is limited first, and may be impossible where it is not 0."""
     if form.threshold is not None or (form.impossible is not None and form.impossible.off.any()):
-        raise _refuse(form, "with a threshold")
+        raise _make_refusal(form, "with a threshold")
     impossible = np.zeros(form.weights.shape, np.bool_) if form.impossible is None else form.impossible.on > 0
     if form.bias.any():
         yield {"kind": "constant", "name": "bias", "scores": to_list(form.bias)}
@@ -221,7 +223,7 @@ def _linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator
         }
 
 
-def _pair_terms(form: Edges, features: Sequence[str], names: Sequence[list[Any]]) -> Iterator[Term]:
+def _write_pair_terms(form: Edges, features: Sequence[str], names: Sequence[list[Any]]) -> Iterator[Term]:
     """Yield what the cell of a feature adds, given the cell of the feature that it depends on."""
     for j, p in enumerate(form.parent.tolist()):
         if p >= 0:
@@ -244,7 +246,7 @@ def _refuse_averaged_edges(form: AveragedEdges, features: Sequence[str], names: 
     )
 
 
-def _joint_terms(form: Full, features: Sequence[str], names: Any) -> Iterator[Term]:
+def _write_joint_terms(form: Full, features: Sequence[str], names: Any) -> Iterator[Term]:
     """Yield the score of joined features: t times the log-density of the features that are present."""
     yield {
         "kind": "joint_gaussian",
@@ -257,23 +259,25 @@ def _joint_terms(form: Full, features: Sequence[str], names: Any) -> Iterator[Te
     }
 
 
-def _text_terms(form: SparseLinear | Linear, features: Sequence[str], names: Vocabulary | None) -> Iterator[Term]:
+def _write_text_terms(
+    form: SparseLinear | Linear, features: Sequence[str], names: Vocabulary | None
+) -> Iterator[Term]:
     """Yield the weight of each word; words are numbered where only their hashes are kept."""
     if form.threshold is not None or form.carrier is not None:
-        raise _refuse(form, "that counts absent words")
+        raise _make_refusal(form, "that counts absent words")
     if isinstance(form, Linear):
         if form.offsets is not None or form.impossible is not None or form.limits is not None:
-            raise _refuse(form, "with offsets or limits of words")
+            raise _make_refusal(form, "with offsets or limits of words")
         weights = form.weights
     else:
-        weights = _dense_weights(form)
+        weights = _compute_dense_weights(form)
     if form.bias.any():
         yield {"kind": "constant", "name": "absent", "scores": to_list(form.bias)}
     words = None if names is None else list(names)
     yield {"kind": "text", "feature": features[0], "words": words, "weights": to_list(weights)}
 
 
-def _dense_weights(form: SparseLinear) -> Array:
+def _compute_dense_weights(form: SparseLinear) -> Array:
     """Return all K×V weights of a sparse form; refuse too many."""
     K, V = form.n_classes, len(form.base)
     if K * V > MAX_DENSE_WEIGHTS:
@@ -286,16 +290,16 @@ def _dense_weights(form: SparseLinear) -> Array:
 
 
 WRITERS: Mapping[Any, Callable[[Any, Sequence[str], Any], Iterator[Term]]] = {
-    Diagonal: _gaussian_terms,
-    BoundedDiagonal: _gaussian_terms,
-    BoundedRates: _rate_terms,
-    Steps: _bin_terms,
-    Lookup: _level_terms,
-    Linear: _linear_terms,
-    Edges: _pair_terms,
+    Diagonal: _write_gaussian_terms,
+    BoundedDiagonal: _write_gaussian_terms,
+    BoundedRates: _write_rate_terms,
+    Steps: _write_bin_terms,
+    Lookup: _write_level_terms,
+    Linear: _write_linear_terms,
+    Edges: _write_pair_terms,
     AveragedEdges: _refuse_averaged_edges,
-    Full: _joint_terms,
-    LimitedFull: _joint_terms,
-    "bags": _text_terms,
+    Full: _write_joint_terms,
+    LimitedFull: _write_joint_terms,
+    "bags": _write_text_terms,
 }
 """The function that writes the terms of each score form; a text has its own."""

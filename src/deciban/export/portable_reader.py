@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -57,6 +57,9 @@ BLOCK_KINDS: Mapping[str, tuple[str, ...]] = {
     "bags": ("text",),
 }
 """The kinds of terms that the features of each kind of block may have."""
+
+TERM_KINDS = {"pair", "constant", *(kind for kinds in BLOCK_KINDS.values() for kind in kinds)}
+"""The kinds of terms that a document may have."""
 
 
 class ExportedScorer(FittedModel):
@@ -183,7 +186,7 @@ class _BlockReader:
         self.pairs = [term for term in terms if term.value("kind") == "pair"]
         self.by_feature: dict[tuple[str, ...], list[Section]] = defaultdict(list)
         for term in terms:
-            kind = term.text("kind", among=[*READERS, "pair", "constant"])
+            kind = term.text("kind", among=TERM_KINDS)
             if kind not in ("pair", "constant"):
                 names = read_texts(term, "features") if kind == "joint_gaussian" else [term.text("feature")]
                 self.by_feature[tuple(names)].append(term)
@@ -207,76 +210,73 @@ class _BlockReader:
             return self._read_text(layers["text", 0][0])
         if block.kind == "levels":
             return self._read_levels(block.features, layers)
-        forms = [READERS[kind](self, names, terms) for (kind, _), terms in layers.items()]
+        forms = [getattr(self, f"_read_{kind}")(len(names), terms) for (kind, _), terms in layers.items()]
         kinds = {type(form) for form in forms}
         return Block(block.kind, len(names), names), sum_forms(forms) if len(kinds) == 1 else Summed(tuple(forms))
 
-    def stack(
-        self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float, **bounds: float
-    ) -> Array:
-        """Return a number of each class and feature, K×d; `neutral` for features without a term."""
-        out = np.full((self.K, len(names)), neutral)
+    def _read_matrix(self, d: int, terms: Mapping[int, Section], key: str, neutral: float, **bounds: float) -> Array:
+        """Return a number of each class and feature, K×d; `neutral` for features without a term, or with null."""
+        out = np.full((self.K, d), neutral)
         for j, term in terms.items():
             if term.value(key) is not None:
                 out[:, j] = read_numbers(term, key, self.K, **bounds)
         return out
 
-    def each(self, names: Sequence[str], terms: Mapping[int, Section], key: str, neutral: float) -> Array:
-        """Return a number of each feature; `neutral` for features without a term or with null."""
-        out = np.full(len(names), neutral)
+    def _read_weights(self, d: int, terms: Mapping[int, Section]) -> Array | None:
+        """Return the evidence weight of each feature, 0 for features without a term; None where all are 1."""
+        weights = np.zeros(d)
         for j, term in terms.items():
-            if term.value(key) is not None:
-                out[j] = term.number(key)
-        return out
+            weights[j] = term.number("weight")
+        return None if (weights == 1).all() else weights
 
-    def gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_gaussian(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of Gaussian terms; one without a bound has the bound −∞."""
         shares = None
         if any(term.value("shares") is not None for term in terms.values()):
-            shares = self.stack(names, terms, "shares", 1.0 / self.K, minimum=0, maximum=1)
+            shares = self._read_matrix(d, terms, "shares", 1.0 / self.K, minimum=0, maximum=1)
             if not np.allclose(shares.sum(axis=0), 1.0, atol=1e-6):
                 self.section.refuse("the shares of the classes should add up to 1")
         has_offsets = any(term.value("offset") is not None for term in terms.values())
-        weight = self.each(names, terms, "weight", 0.0)
-        for j in terms:
-            weight[j] = terms[j].number("weight")
+        log_tail = np.full(d, -np.inf)
+        for j, term in terms.items():
+            if term.value("floor") is not None:
+                log_tail[j] = term.number("floor")
         return BoundedDiagonal(
-            self.stack(names, terms, "mean", 0.0),
-            self.stack(names, terms, "variance", 1.0, minimum=MIN_POSITIVE),
-            None if (weight == 1).all() else weight,
-            self.stack(names, terms, "offset", 0.0) if has_offsets else None,
-            log_tail=self.each(names, terms, "floor", -np.inf),
+            self._read_matrix(d, terms, "mean", 0.0),
+            self._read_matrix(d, terms, "variance", 1.0, minimum=MIN_POSITIVE),
+            self._read_weights(d, terms),
+            self._read_matrix(d, terms, "offset", 0.0) if has_offsets else None,
+            log_tail=log_tail,
             shares=shares,
         )
 
-    def poisson(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_poisson(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of Poisson terms, which have one bound."""
         bounds = {term.number("bound", minimum=0) for term in terms.values()}
         if len(bounds) > 1:
             self.section.refuse("the bounds of all counts should be equal")
-        weight = self.each(names, terms, "weight", 0.0)
-        rate = self.stack(names, terms, "rate", 1.0, minimum=0)
-        return BoundedRates(rate, bounds.pop(), None if (weight == 1).all() else weight)
+        rate = self._read_matrix(d, terms, "rate", 1.0, minimum=0)
+        return BoundedRates(rate, bounds.pop(), self._read_weights(d, terms))
 
-    def linear(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_linear(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of linear terms."""
-        limits = np.tile([[-MAX_NUMBER], [MAX_NUMBER]], len(names))
+        limits = np.tile([[-MAX_NUMBER], [MAX_NUMBER]], d)
         has_limits = any(term.value("limits") is not None for term in terms.values())
         for j, term in terms.items():
             if term.value("limits") is not None:
                 limits[:, j] = read_rising(term, "limits", 2, strict=False)
         has_offsets = any(term.value("offset") is not None for term in terms.values())
         return Linear(
-            self.stack(names, terms, "weights", 0.0),
+            self._read_matrix(d, terms, "weights", 0.0),
             np.zeros(self.K),
-            self.stack(names, terms, "offset", 0.0) if has_offsets else None,
-            impossible=self._read_impossible(names, terms),
+            self._read_matrix(d, terms, "offset", 0.0) if has_offsets else None,
+            impossible=self._read_impossible(d, terms),
             limits=limits if has_limits else None,
         )
 
-    def _read_impossible(self, names: Sequence[str], terms: Mapping[int, Section]) -> ImpossibleValues | None:
+    def _read_impossible(self, d: int, terms: Mapping[int, Section]) -> ImpossibleValues | None:
         """Return the classes in which a number cannot be other than 0; None where there are none."""
-        on = np.zeros((self.K, len(names)))
+        on = np.zeros((self.K, d))
         for j, term in terms.items():
             flags = term.value("impossible")
             if flags is None:
@@ -286,27 +286,28 @@ class _BlockReader:
             on[:, j] = flags
         return ImpossibleValues(on, np.zeros_like(on)) if on.any() else None
 
-    def bins(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_bins(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of bins; a feature without a term has one bin."""
         cuts, scores = [], []
-        for j in range(len(names)):
+        for j in range(d):
             own = read_rising(terms[j], "cuts") if j in terms else np.zeros(0)
             cuts.append(own)
             shape = self.K, len(own) + 1
             scores.append(
                 read_numbers(terms[j], "scores", *shape, minimum=-np.inf) if j in terms else np.zeros(shape)
             )
-        start = np.concatenate([[0], np.cumsum([len(c) for c in cuts])]).astype(np.int64)
+        start = np.cumsum([0, *map(len, cuts)], dtype=np.int64)
         return Steps(np.concatenate(cuts), start, np.concatenate(scores, axis=1))
 
-    def joint_gaussian(self, names: Sequence[str], terms: Mapping[int, Section]) -> ScoreForm:
+    def _read_joint_gaussian(self, d: int, terms: Mapping[int, Section]) -> ScoreForm:
         """Return the form of joined features, whose covariances must be positive definite."""
-        term, d = terms[0], len(names)
+        term = terms[0]
         mean = read_numbers(term, "mean", self.K, d)
         covariance = read_numbers(term, "covariance", None, d, d)
         if len(covariance) not in (1, self.K):
             term.refuse("there should be a covariance of each class, or one of all")
-        arguments = mean, covariance, term.number("weight")
+        weight = term.number("weight")
+        arguments = mean, covariance, None if weight == 1 else weight
         form = Full(*arguments)
         if term.value("limits") is not None:
             limits = read_numbers(term, "limits", 2, d)
@@ -316,7 +317,7 @@ class _BlockReader:
             form.shapes  # noqa: B018
         except InputError:
             term.refuse("a covariance is not positive definite")
-        return replace(form, evidence_weight=None) if form.evidence_weight == 1 else form
+        return form
 
     def _read_pairs(self, names: Sequence[str]) -> ScoreForm:
         """Return the form of features that depend on others, whose cells are those of their columns."""
@@ -351,7 +352,7 @@ class _BlockReader:
                     term.refuse("the terms of a feature should have equal levels")
                 scores[j] += read_numbers(term, "scores", self.K, len(levels[j]), minimum=-np.inf)
                 unseen[:, j] += read_numbers(term, "unseen", self.K, minimum=-np.inf)
-        offset = np.concatenate([[0], np.cumsum([len(names) for names in levels])]).astype(np.int64)
+        offset = np.cumsum([0, *map(len, levels)], dtype=np.int64)
         own = tuple(feature.name for feature in features)
         block = Block("levels", len(levels), own, tuple(map(tuple, levels)))
         return block, Lookup(np.concatenate(scores, axis=1), offset, unseen)
@@ -367,27 +368,14 @@ class _BlockReader:
         if words is not None:
             vocabulary = Vocabulary.of(words)
             weights = weights[:, np.argsort(vocabulary.places(words))] if V else weights
-        form = _linear_words(weights)
-        return Block("bags", V, vocabulary, reading=self.words.reading), form
+        return Block("bags", V, vocabulary, reading=self.words.reading), _make_linear_form(weights)
 
 
-def _linear_words(weights: Array) -> ScoreForm:
+def _make_linear_form(weights: Array) -> Linear:
     """Return the linear form of words; a weight of −∞ is a word that is impossible in a class."""
     infinite = np.isneginf(weights)
     impossible = ImpossibleValues(infinite.astype(np.float64), np.zeros(weights.shape)) if infinite.any() else None
     return Linear(np.where(infinite, 0.0, weights), np.zeros(len(weights)), impossible=impossible)
-
-
-READERS: Mapping[str, Callable[..., Any]] = {
-    "gaussian": _BlockReader.gaussian,
-    "poisson": _BlockReader.poisson,
-    "linear": _BlockReader.linear,
-    "bins": _BlockReader.bins,
-    "joint_gaussian": _BlockReader.joint_gaussian,
-    "levels": _BlockReader._read_levels,
-    "text": _BlockReader._read_text,
-}
-"""The reader of each kind of term."""
 
 
 def _check_levels(section: Section, feature: Feature, names: Sequence[str]) -> None:

@@ -7,42 +7,29 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.persistence import Section
-from deciban.persistence.score_forms import MAX_BIAS_NATS, MAX_SLOPE, MIN_SLOPE
+from deciban.persistence import Section, score_forms
 from deciban.persistence.section import MAX_NUMBER
-from deciban.scores.calibration import MAX_LOG_ODDS, Calibration, CalibrationMap, Isotonic, Platt, Temperature
+from deciban.scores.calibration import Calibration
 
 
 def read_calibration(section: Section, K: int) -> Calibration:
-    """Read the calibration map and its class prior."""
-    if K < 2:
-        section.refuse("there is nothing to calibrate with one class")
-    log_prior = read_numbers(section, "log_prior", K, minimum=-np.inf, maximum=0.0)
-    if np.isneginf(log_prior).all():
-        section.refuse("every class has prior probability 0")
-    return Calibration(_read_map(section, K), log_prior)
-
-
-def _read_map(section: Section, K: int) -> CalibrationMap:
-    match section.text("method", among=["temperature", "platt", "isotonic"]):
-        case "temperature":
-            return Temperature(section.number("t", minimum=MIN_SLOPE, maximum=MAX_SLOPE))
-        case "platt":
-            bias = read_numbers(section, "bias", K, minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
-            return Platt(section.number("slope", minimum=MIN_SLOPE, maximum=MAX_SLOPE), bias)
-    curves = section.parts("curves")
-    if len(curves) != (1 if K == 2 else K):
-        section.refuse("there should be a curve for each class, or one for two classes")
-    claimed = [read_rising(curve, "claimed") for curve in curves]
-    true = [read_rising(curve, "true", len(x), strict=False) for curve, x in zip(curves, claimed)]
-    if min(map(len, claimed)) < 2 or max(np.abs(x).max() for x in claimed) > MAX_LOG_ODDS:
-        section.refuse("a curve should have two points or more, within bounds")
-    start = np.concatenate([[0], np.cumsum([len(x) for x in claimed])]).astype(np.int64)
-    return Isotonic(start, np.concatenate(claimed), np.concatenate(true))
+    """Read the calibration map and its class prior: lists become arrays, checked as those of model files."""
+    arrays = {"log_prior": read_numbers(section, "log_prior", K, minimum=-np.inf)}
+    if section.value("method") == "platt":
+        arrays["bias"] = read_numbers(section, "bias", K)
+    elif section.value("method") == "isotonic":
+        curves = section.parts("curves")
+        claimed = [read_numbers(curve, "claimed", None) for curve in curves]
+        true = [read_numbers(curve, "true", len(x)) for curve, x in zip(curves, claimed)]
+        arrays |= {"claimed": np.concatenate([[], *claimed]), "true": np.concatenate([[], *true])}
+        arrays["start"] = np.cumsum([0, *map(len, claimed)], dtype=np.int64)
+    header = {name: value for name, value in section.header.items() if name in ("method", "t", "slope")}
+    named = {section.name + name: array for name, array in arrays.items()}
+    return score_forms.read_calibration(Section({**header, "rows": 0}, named, section.name, section.file), K)
 
 
 def read_texts(section: Section, name: str) -> list[str]:
-    """Return a list of texts."""
+    """Return a list of texts; refuse anything else."""
     texts = section.value(name)
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         section.refuse(f"{name!r} should be a list of texts")
@@ -50,7 +37,7 @@ def read_texts(section: Section, name: str) -> list[str]:
 
 
 def read_rising(section: Section, name: str, n: int | None = None, strict: bool = True) -> Array:
-    """Return numbers in ascending order, with `strict` each once."""
+    """Return n numbers (None: any number of them) in ascending order, with `strict` each once; refuse others."""
     numbers = read_numbers(section, name, n)
     steps = np.diff(numbers)
     if (steps <= 0).any() if strict else (steps < 0).any():

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 from deciban.errors import InputError, did_you_mean, unknown_class_error
 from deciban.export import sql_expressions as e
@@ -165,11 +167,14 @@ class Query:
         total = e.add(*self.numbers.limited.values())
         return None if total is None else e.multiply(e.number(0.0), total)
 
-    def _join(self, term: Term, number: int) -> Terms | Callable[[str, int], Expression | None] | None:
-        """Join what a term needs in the next step: the sums of a text, or a table of many levels or pairs."""
+    def _join(self, term: Term, number: int) -> Any:
+        """Join what a term needs in the next step: the sums of a text, or a table of many levels or pairs.
+
+        Return the expression of each class for a text or pair, the function that writes levels, None for other terms.
+        """
         if term["kind"] == "levels":
             levels = LevelTerm.of(term, self.document, self.speller, self.reference)
-            return self._join_levels(levels, number)
+            return partial(levels.write, self._join_levels(levels, number))
         if term["kind"] == "pair":
             found = {name: self._find_cell(name) for name in (term["feature"], term["parent"])}
             return join_pair(self.steps, term, self.reference, found, number)
@@ -184,7 +189,10 @@ class Query:
         return join_tokens(self.steps, self.speller, term, words, self.reference, key, table, number)
 
     def _join_levels(self, levels: LevelTerm, number: int) -> Callable[[str, int], Expression | None] | None:
-        """Join the table of many levels, with their cells if they have any; None where there are few."""
+        """Join the table of many levels, with their cells if they have any; None where there are few.
+
+        The expression of the cell of the feature, where it is in a pair, is added to `level_cells`.
+        """
         name = levels.feature["name"]
         cells = self.cells.get(name)
         has_many_cells = cells is not None and len(cells) > MAX_CASE_CELLS
@@ -199,7 +207,7 @@ class Query:
             return self.level_cells[name]
         return self.numbers.find_bin(self.features[name], self.cells[name])
 
-    def _sum_terms(self, name: str, listed: Sequence[Term], joined: Mapping[int, object]) -> Terms:
+    def _sum_terms(self, name: str, listed: Sequence[Term], joined: Mapping[int, Any]) -> Terms:
         """Return the sum of the terms of a feature; a number without evidence is refused where it is infinite."""
         sums: Terms = [e.add(*each) for each in zip(*(self._write(term, joined[id(term)]) for term in listed))]
         feature = self.features.get(name)
@@ -207,20 +215,20 @@ class Query:
             sums[-1] = self.numbers.guard_only(feature)
         return sums
 
-    def _write(self, term: Term, joined: object) -> Terms:
-        """Return the expression of each class for a term."""
+    def _write(self, term: Term, joined: Any) -> Terms:
+        """Return the expression of each class for a term, given what `_join` returned for it."""
         match term["kind"]:
             case "constant":
                 return [e.constant(score - term["scores"][self.reference]) for score in term["scores"]]
             case "text" | "pair":
-                return joined  # type: ignore[return-value]
+                found: Terms = joined
+                return found
             case "joint_gaussian":
                 features = [self.features[name] for name in term["features"]]
                 prefix = f"deciban_g{len(self.steps.steps)}"
                 return JointTerm(self.numbers, self.steps, term, features, prefix).write()
             case "levels":
-                levels = LevelTerm.of(term, self.document, self.speller, self.reference)
-                terms, conditions = levels.write(joined or (lambda kind, k: None))  # type: ignore[arg-type]
+                terms, conditions = joined()
                 for k, condition in conditions.items():
                     self.numbers.rule_out(k, condition)
                 return terms

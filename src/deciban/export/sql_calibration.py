@@ -29,7 +29,7 @@ def calibrate(
             each = zip(scores, calibration["bias"])
             mapped = [e.add(e.scale(calibration["slope"], score), e.constant(bias)) for score, bias in each]
         case _:
-            mapped = _bend(calibration["curves"], steps, speller, scores)
+            mapped = _apply_isotonic(calibration["curves"], steps, speller, scores)
     moved = {
         f"deciban_c{k}": e.number(IMPOSSIBLE_SCORE) if shift is None else e.sum_of([score, e.constant(shift)])
         for k, (score, shift) in enumerate(zip(mapped, _find_shift(document)))
@@ -43,7 +43,9 @@ def _find_shift(document: Document) -> list[float | None]:
     return [0.0 if old is None else None if new is None else new - old for new, old in pairs]
 
 
-def _bend(curves: Sequence[Any], steps: QuerySteps, speller: Speller, scores: Sequence[Expression]) -> Terms:
+def _apply_isotonic(
+    curves: Sequence[Any], steps: QuerySteps, speller: Speller, scores: Sequence[Expression]
+) -> Terms:
     """Return the scores of an isotonic map: the log-odds of each class against the others, along its curve."""
     K = len(scores)
     if K == 2:

@@ -327,10 +327,6 @@ class Speller:
         is_number = is_in(self.call("TYPEOF", x), [text("real"), text("integer"), text("null")])
         return when((is_number, x), otherwise=exp.Literal.number("9e999"))
 
-    def to_text(self, x: Expression) -> Expression:
-        """Return a column as text."""
-        return exp.cast(x, "text")
-
     def date_part(self, x: Expression, part: str) -> Expression:
         """Return the month (1 to 12), weekday (0 Monday to 6) or hour of a date or time."""
         if self.dialect == "sqlite":

@@ -58,7 +58,7 @@ class LevelTerm:
         if "part" in self.feature:
             return [self.speller.date_part(columns[0], self.feature["part"])]
         kinds = zip(columns, self.feature["numeric"])
-        return [self.speller.to_double(c) if numeric else self.speller.to_text(c) for c, numeric in kinds]
+        return [self.speller.to_double(c) if numeric else exp.cast(c, "text") for c, numeric in kinds]
 
     def _spell(self, level: str) -> list[list[Expression]]:
         """Return the spellings of a level as literals, each a list with one literal per column.
@@ -119,11 +119,12 @@ class LevelTerm:
         branches = [(self.match(levels), e.number(value)) for value, levels in groups.items()]
         return e.when(*branches) if branches else exp.Null()
 
-    def write(self, look_up: Callable[[str, int], Expression | None]) -> tuple[Terms, dict[int, Expression]]:
-        """Return the term of each class, and the condition under which it is impossible.
+    def write(self, joined: Callable[[str, int], Expression | None] | None) -> tuple[Terms, dict[int, Expression]]:
+        """Return the term of each class, and the conditions under which classes are impossible, by class.
 
-        `look_up` returns a column of scores ("s") or of impossible levels ("i") of a class, where these are joined.
+        `joined` returns a column of scores ("s") or of impossible levels ("i") of a class, where these are joined.
         """
+        look_up = joined or (lambda kind, k: None)
         terms: Terms = []
         conditions = {}
         for k, (scores, dead) in enumerate(zip(self.scores, self.dead)):

@@ -26,7 +26,10 @@ def join_tokens(
     table: str,
     number: int,
 ) -> Terms:
-    """Join the sums of a text's tokens in the first step; return the term of each class."""
+    """Join the sums of a text's tokens in the next step; return the term of each class.
+
+    `table` has the tokens of all rows, and its column `row` refers to the column `key` of the scored table.
+    """
     name = f"deciban_text_{number}"
     weights = _contrast_weights(term, reference)
     written = [k for k, row in enumerate(weights) if any(row)]
@@ -35,8 +38,8 @@ def join_tokens(
     if not written or not rows:
         return [None] * len(weights)
     steps.add_table(f"{name}_words", columns, rows)
-    value = _value_of_count(speller, e.column(COUNT), words["values"])
-    norm = _norm(value, words["length"])
+    value = _write_value(speller, e.column(COUNT), words["values"])
+    norm = _write_norm(value, words["length"])
     sums = []
     for k in written:
         total: Expression = exp.Sum(this=e.multiply(value, e.column(f"{name}_w{k}")))
@@ -71,7 +74,7 @@ def _contrast_weights(term: Term, reference: int) -> list[list[float]]:
     return weights
 
 
-def _value_of_count(speller: Speller, count: Expression, values: str) -> Expression:
+def _write_value(speller: Speller, count: Expression, values: str) -> Expression:
     """Return the value with which a word counts that occurs so often in a text."""
     number = exp.cast(count, "double")
     if values == "presence":
@@ -79,7 +82,7 @@ def _value_of_count(speller: Speller, count: Expression, values: str) -> Express
     return speller.log(e.sum_of([e.number(1.0), number])) if values == "log" else number
 
 
-def _norm(value: Expression, length: str | None) -> Expression | None:
+def _write_norm(value: Expression, length: str | None) -> Expression | None:
     """Return the length of a text by which its values are divided; None where they are not."""
     if length is None:
         return None

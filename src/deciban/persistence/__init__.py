@@ -21,7 +21,7 @@ KINDS = {"estimator": "deciban.persistence.estimator_files", "table": "deciban.p
 
 
 def is_json(path: str | os.PathLike[str]) -> bool:
-    """Return whether an ordinary file begins as a JSON object does; a safetensors file never does."""
+    """Return whether this is an ordinary file that can be read and begins as JSON; a safetensors file never does."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False

@@ -48,7 +48,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
 
     An array that occurs under two names is stored once.
     """
-    stored, metadata = _prepare(header, arrays)
+    stored, metadata = _prepare_contents(header, arrays)
     try:
         with atomic_write(path) as unfinished:
             _save_safetensors(stored, unfinished, metadata)
@@ -63,15 +63,15 @@ def write_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
     """Return the bytes of the file that `write` would write."""
     from safetensors.numpy import save
 
-    stored, metadata = _prepare(header, arrays)
+    stored, metadata = _prepare_contents(header, arrays)
     content: bytes = save(stored, metadata=metadata)
     return content
 
 
-def _prepare(
+def _prepare_contents(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Return the arrays to store, each once, and the metadata of the file."""
+    """Return the arrays to store, each once, and the metadata of the file with their checksums."""
     stored, aliases, transposed = _deduplicate(arrays)
     entries = {
         name: format_array_entry(DTYPE_NAMES[array.dtype], array.shape, checksum(array.reshape(-1)))
@@ -80,7 +80,7 @@ def _prepare(
     text = format_json(
         {
             "format": FORMAT_VERSION,
-            "library": library_version(),
+            "library": get_library_version(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "header": dict(header),
             "checksums": entries,
@@ -91,14 +91,14 @@ def _prepare(
     return stored, {"deciban": text, "checksum": checksum(text.encode())}
 
 
-def library_version() -> str:
+def get_library_version() -> str:
     """Return the version of deciban; the package is imported by name, since it is a layer above."""
     version: str = import_module("deciban").__version__
     return version
 
 
 def _save_safetensors(stored: dict[str, NDArray[Any]], path: Path, metadata: dict[str, str]) -> None:
-    """Write the file with the safetensors library, which does not copy the arrays."""
+    """Write the file with the safetensors library, which does not copy the arrays; refuse too long a header."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -125,7 +125,8 @@ def _extract_system_error(message: str) -> str:
 def _deduplicate(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], dict[str, str], list[str]]:
     """Return the arrays to store, the names that are aliases of others, and the names of those stored transposed.
 
-    The last bit of a sum depends on the order in memory, so an array in Fortran order is read back in Fortran order.
+    Stored arrays are little-endian and in C order. The last bit of a sum depends on the order in memory, so an array
+    in Fortran order is read back in Fortran order.
     """
     stored: dict[str, NDArray[Any]] = {}
     aliases: dict[str, str] = {}
@@ -149,7 +150,10 @@ def _deduplicate(arrays: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[
 
 @dataclass(frozen=True, eq=False)
 class Contents:
-    """The contents of a file: its header and arrays, and when and by which version of deciban it was written."""
+    """The contents of a file: its header and arrays, and when and by which version of deciban it was written.
+
+    `checked` tells whether all arrays were verified when it was opened; the others are when they are used.
+    """
 
     header: dict[str, Any]
     arrays: Mapping[str, NDArray[Any]]
@@ -217,7 +221,7 @@ def _parse_metadata(metadata: Any) -> dict[str, Any]:
     if type(number) is int and number > FORMAT_VERSION:
         raise ModelFileError(
             f"it was written by deciban {str(text.get('library'))[:20]} in format {number}; this is deciban "
-            f"{library_version()}, which reads formats up to {FORMAT_VERSION}. Hint: upgrade deciban."
+            f"{get_library_version()}, which reads formats up to {FORMAT_VERSION}. Hint: upgrade deciban."
         )
     if metadata.keys() != {"deciban", "checksum"} or metadata["checksum"] != checksum(
         metadata["deciban"].encode("utf-8", SURROGATES)

@@ -34,6 +34,9 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 }
 """The families that files may name."""
 
+FieldReader = Callable[[Section, str, int], Any]
+"""A function that reads the field of a family from a section, by its name, for a number of features."""
+
 PER_FEATURE_ALPHA_FAMILIES = {"Bernoulli", "Binned", "Categorical", "Complement", "Multinomial", "Poisson"}
 """Families that accept an array with a pseudo-count for each feature."""
 
@@ -63,7 +66,7 @@ def read_family(section: Section, width: int) -> Family:
     unknown = section.header.keys() - {"family"} - {field.name for field in family_fields}
     if unknown:
         section.refuse(f"a {name} has no {min(unknown)!r}")
-    values = {f.name: FIELD_READERS[f.name](section, width) for f in family_fields if section.has(f.name)}
+    values = {f.name: FIELD_READERS[f.name](section, f.name, width) for f in family_fields if section.has(f.name)}
     absent = [field.name for field in family_fields if field.name not in values and field.default is MISSING]
     if absent:
         section.refuse(f"there is no {absent[0]!r}")
@@ -73,25 +76,27 @@ def read_family(section: Section, width: int) -> Family:
     return family
 
 
-def _read_alpha(section: Section, width: int) -> Alpha:
-    if "alpha" in section.header:
-        return section.number("alpha", minimum=0, maximum=MAX_PSEUDO_COUNT)
-    return section.floats("alpha", (width,), minimum=0, maximum=MAX_PSEUDO_COUNT)
+def _read_alpha(section: Section, name: str, width: int) -> Alpha:
+    """Read the pseudo-count of all features, or an array with one for each."""
+    if name in section.header:
+        return section.number(name, minimum=0, maximum=MAX_PSEUDO_COUNT)
+    return section.floats(name, (width,), minimum=0, maximum=MAX_PSEUDO_COUNT)
 
 
-def _read_min_levels(section: Section, width: int) -> tuple[int, ...] | None:
-    if "min_levels" in section.header:
-        return None if section.value("min_levels") is None else section.refuse("'min_levels' should be an array")
-    min_levels = section.integers("min_levels", (width,), maximum=MAX_LEVELS)
+def _read_min_levels(section: Section, name: str, width: int) -> tuple[int, ...] | None:
+    """Read the least number of levels of each feature; None where the family has none."""
+    if name in section.header:
+        return None if section.value(name) is None else section.refuse(f"{name!r} should be an array")
+    min_levels = section.integers(name, (width,), maximum=MAX_LEVELS)
     if min_levels.sum() > MAX_LEVELS:
-        section.refuse(f"'min_levels' adds up to more than {MAX_LEVELS}")
+        section.refuse(f"{name!r} adds up to more than {MAX_LEVELS}")
     return tuple(min_levels.tolist())
 
 
-def _field_reader(read: Callable[..., Any], name: str, *plain: str | None, **bounds: Any) -> Callable[..., Any]:
-    """Return a reader of the field of this name by a method of `Section`; the values in `plain` need no check."""
+def _make_field_reader(read: Callable[..., Any], *plain: str | None, **bounds: Any) -> FieldReader:
+    """Return a reader of a field by a method of `Section`; the values in `plain` need no check."""
 
-    def read_field(section: Section, width: int) -> Any:
+    def read_field(section: Section, name: str, width: int) -> Any:
         value = section.value(name)
         is_plain = value is None or isinstance(value, str)
         return value if is_plain and value in plain else read(section, name, **bounds)
@@ -99,29 +104,29 @@ def _field_reader(read: Callable[..., Any], name: str, *plain: str | None, **bou
     return read_field
 
 
-FIELD_READERS: dict[str, Callable[[Section, int], Any]] = {
+FIELD_READERS: dict[str, FieldReader] = {
     "alpha": _read_alpha,
     "min_levels": _read_min_levels,
-    "threshold": _field_reader(Section.number, "threshold", None, minimum=-np.inf, maximum=np.inf),
-    "most": _field_reader(Section.integer, "most", None, minimum=1),
-    "shrinkage": _field_reader(Section.number, "shrinkage", None, "oas", minimum=0, maximum=1),
-    "shrinkage_target": _field_reader(Section.text, "shrinkage_target", among=get_args(ShrinkageTarget)),
-    "mixing": _field_reader(Section.number, "mixing", minimum=0, maximum=1),
-    "n_components": _field_reader(Section.integer, "n_components", None, minimum=1),
-    "least": _field_reader(Section.number, "least", minimum=0),
-    "prior_rows": _field_reader(Section.number, "prior_rows", minimum=0, maximum=MAX_PSEUDO_COUNT),
-    "var_smoothing": _field_reader(Section.number, "var_smoothing", minimum=0, maximum=MAX_PSEUDO_COUNT),
-    "bounded": _field_reader(Section.flag, "bounded"),
-    "norm": _field_reader(Section.flag, "norm"),
-    "n_cells": _field_reader(Section.integer, "n_cells", minimum=1, maximum=MAX_LEVELS),
-    "pairs_only": _field_reader(Section.flag, "pairs_only"),
-    "idf": _field_reader(Section.flag, "idf"),
-    "reading": _field_reader(Section.text, "reading"),
-    "unseen": _field_reader(Section.text, "unseen", among=get_args(Unseen)),
-    "holes": _field_reader(Section.text, "holes", among=["level", "unseen"]),
-    "covariance": _field_reader(Section.text, "covariance", among=get_args(Covariance)),
-    "event": _field_reader(Section.text, "event", among=get_args(Event)),
-    "by": _field_reader(Section.text, "by", among=get_args(By)),
+    "threshold": _make_field_reader(Section.number, None, minimum=-np.inf, maximum=np.inf),
+    "most": _make_field_reader(Section.integer, None, minimum=1),
+    "shrinkage": _make_field_reader(Section.number, None, "oas", minimum=0, maximum=1),
+    "shrinkage_target": _make_field_reader(Section.text, among=get_args(ShrinkageTarget)),
+    "mixing": _make_field_reader(Section.number, minimum=0, maximum=1),
+    "n_components": _make_field_reader(Section.integer, None, minimum=1),
+    "least": _make_field_reader(Section.number, minimum=0),
+    "prior_rows": _make_field_reader(Section.number, minimum=0, maximum=MAX_PSEUDO_COUNT),
+    "var_smoothing": _make_field_reader(Section.number, minimum=0, maximum=MAX_PSEUDO_COUNT),
+    "bounded": _make_field_reader(Section.flag),
+    "norm": _make_field_reader(Section.flag),
+    "n_cells": _make_field_reader(Section.integer, minimum=1, maximum=MAX_LEVELS),
+    "pairs_only": _make_field_reader(Section.flag),
+    "idf": _make_field_reader(Section.flag),
+    "reading": _make_field_reader(Section.text),
+    "unseen": _make_field_reader(Section.text, among=get_args(Unseen)),
+    "holes": _make_field_reader(Section.text, among=["level", "unseen"]),
+    "covariance": _make_field_reader(Section.text, among=get_args(Covariance)),
+    "event": _make_field_reader(Section.text, among=get_args(Event)),
+    "by": _make_field_reader(Section.text, among=get_args(By)),
 }
 """The reader of each field of a family; a field of the same name is read alike in all families."""
 

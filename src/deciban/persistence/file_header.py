@@ -55,7 +55,7 @@ for SHA-256 and 0.6 for BLAKE2b.
 
 
 def parse_json(text: bytes | str, what: str) -> dict[str, Any]:
-    """Return a JSON object, or raise a ModelFileError that names what is wrong with it."""
+    """Return a JSON object; for any other text raise a ModelFileError, in which `what` names it."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
         if decoded.count("[") + decoded.count("{") > MAX_CONTAINERS:

@@ -209,7 +209,7 @@ def write_fitted_model(model: FittedModel) -> Section:
     needs = [{name: getattr(n, name) for name in ("signed", "skips", "unit", "threshold")} for n in solved.needs]
     parts = [Section().put_all({name: v for name, v in values.items() if v is not None}) for values in needs]
     section.add_all("needs", parts)
-    section.add("account", _write_report(model.account))
+    section.add("account", _write_account(model.account))
     read_fitted_model(section, model.outline)
     return section
 
@@ -230,7 +230,7 @@ def read_fitted_model(section: Section, schema: Schema, basis: GenerativeModel |
         tuple(_read_needs(part, block) for part, block in zip(needs, blocks)),
         section.floats("bias", (K,)),
     )
-    return FittedModel(schema, solved, rows, _read_report(section.part("account")), basis)
+    return FittedModel(schema, solved, rows, _read_account(section.part("account")), basis)
 
 
 def _read_needs(section: Section, block: Block) -> Needs:
@@ -240,8 +240,9 @@ def _read_needs(section: Section, block: Block) -> Needs:
     return Needs(block.kind, threshold, **flags, words=block.reading if block.kind == "bags" else "")
 
 
-def _write_report(report: Account) -> Section:
-    values = asdict(report)
+def _write_account(account: Account) -> Section:
+    """Return the section of the report of a fit; evidence weights have the key "trust" in files."""
+    values = asdict(account)
     weights, settings = values.pop("trust"), values.pop("settings")
     section = Section().add("settings", Section().put_all(settings)).put_all(values)
     if weights is not None:
@@ -249,7 +250,7 @@ def _write_report(report: Account) -> Section:
     return section
 
 
-def _read_report(section: Section) -> Account:
+def _read_account(section: Section) -> Account:
     learner: Any = section.text("learner", among=LEARNERS)
     settings = section.part("settings")
     for name, value in settings.header.items():

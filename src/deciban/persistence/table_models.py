@@ -236,14 +236,19 @@ def read_column_list(section: Section) -> tuple[Column, ...]:
     return columns
 
 
+def _read_list(section: Section, name: str, kind: type = str) -> list[Any]:
+    """Read a list whose items are of one type from the header; an empty one where the file has none."""
+    items = section.value(name) if section.has(name) else []
+    if not isinstance(items, list) or not all(type(item) is kind for item in items):
+        section.refuse(f"{name!r} should be a list of {kind.__name__} values")
+    return items
+
+
 def _read_column(section: Section) -> Column:
-    parts = section.value("parts") if section.has("parts") else []
-    if not isinstance(parts, list) or not all(isinstance(p, str) and p in DATE_PARTS for p in parts):
+    parts, block = _read_list(section, "parts"), _read_list(section, "block")
+    if not DATE_PARTS.keys() >= set(parts):
         section.refuse(f"'parts' should be some of {sorted(DATE_PARTS)}")
     role = section.text("role", among=ROLES)
-    block = section.value("block") if section.has("block") else []
-    if not isinstance(block, list) or not all(isinstance(name, str) for name in block):
-        section.refuse("'block' should be a list of names")
     reason, numeric = section.text("reason"), section.has("numeric") and section.flag("numeric")
     if numeric and role not in ("flag", "category"):
         section.refuse(f"the levels of a {role} cannot be numbers")
@@ -255,10 +260,10 @@ def _read_column(section: Section) -> Column:
 
 def _read_cells(section: Section, role: str) -> tuple[float, ...] | tuple[str, ...]:
     """Read the cells on which the dependence of a column is counted: ascending cuts, or names of levels."""
-    cells = section.value("cells") if section.has("cells") else []
     kind: type = float if role in ("number", "binned", "count") else str
-    if not isinstance(cells, list) or not all(type(cell) is kind for cell in cells) or len(cells) > MAX_FILE_CELLS:
-        section.refuse(f"'cells' should be a list of at most {MAX_FILE_CELLS} {kind.__name__} values")
+    cells = _read_list(section, "cells", kind)
+    if len(cells) > MAX_FILE_CELLS:
+        section.refuse(f"'cells' should be at most {MAX_FILE_CELLS}")
     if any(not a < b for a, b in pairwise(cells)) or (kind is float and not np.isfinite(cells).all()):
         section.refuse("'cells' should be in order, each once")
     if cells and role in ("date", "text", "skip"):
@@ -334,15 +339,11 @@ def _check_level_names(section: Section, features: Sequence[Feature], names: Seq
             section.refuse(f"{feature.name!r} has a level that is not a {feature.part}")
 
 
-def _read_markers(section: Section) -> tuple[str, ...]:
-    """Read the texts that stand for a missing value; older files have none."""
-    texts = section.value("markers") if section.has("markers") else []
-    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
-        section.refuse("'markers' should be a list of texts")
-    return tuple(texts)
-
-
 def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Options:
+    """Read the options; the class prior is that of the model. Files of earlier versions lack some."""
+    markers = _read_list(section, "markers")
+    if not all(markers):
+        section.refuse("'markers' should be texts that are not empty")
     try:
         return Options(
             "auto" if section.value("alpha") == "auto" else section.number("alpha", minimum=0),
@@ -352,7 +353,7 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             scorer.assumption.prior,
             Words.from_dict(section.part("words").header) if section.has("words") else Words(),
             section.optional(section.text, "covariance"),  # type: ignore[arg-type]
-            _read_markers(section),
+            tuple(markers),
             section.has("bounded") and section.flag("bounded"),
             section.optional(section.number, "mixing", 0, 1),
             section.optional(section.number, "shrinkage", 0, 1),

@@ -32,7 +32,10 @@ TICK_SECONDS = 0.25
 
 
 def create_app(settings: Settings, parent: int | None = None) -> Gate:
-    """Return the application; its models are loaded. With `parent`, it stops when that process is gone."""
+    """Return the application; its models are loaded. With `parent`, it stops when that process is gone.
+
+    From now on, logs of the web server are structured, and warnings of deciban are collected for their requests.
+    """
     configure_logs()
     warnings.simplefilter("always", DecibanWarning)
     warnings.showwarning = show_warning
@@ -54,11 +57,12 @@ def create_app(settings: Settings, parent: int | None = None) -> Gate:
             await asyncio.to_thread(service.close)
 
     routes = make_routes(service)
-    return Gate(Router(routes, redirect_slashes=False, lifespan=run), settings, metrics, find_direct(routes, service))
+    direct = find_direct_handlers(routes, service)
+    return Gate(Router(routes, redirect_slashes=False, lifespan=run), settings, metrics, direct)
 
 
-def find_direct(routes: list[Route], service: Service) -> dict[str, tuple[Handler, dict[str, str]]]:
-    """Return the handlers of predictions by their whole paths."""
+def find_direct_handlers(routes: list[Route], service: Service) -> dict[str, tuple[Handler, dict[str, str]]]:
+    """Return the handlers of predictions, each with the parameters in its path, by their whole paths."""
     return {
         route.path.replace("{name}", name): (route.endpoint, {"name": name})
         for route in routes
@@ -78,11 +82,12 @@ def make_routes(service: Service) -> list[Route]:
         if owner and "/models/{name}" in operation.path:  # the protocol also names a version
             versioned = operation.path.replace("/{name}", "/{name}/versions/{version}")
             routes.append(Route(versioned, handler, methods=[operation.method]))
-    described = deciban.__version__, service.settings.token is not None
-    document, page = encode(make_document(*described)), make_page(*described)
+    needs_token = service.settings.token is not None
+    document = make_document(deciban.__version__, needs_token)
+    encoded, page = encode(document), make_page(document, needs_token)
 
     async def show_document(request: Request) -> Response:
-        return Response(document, media_type="application/json")
+        return Response(encoded, media_type="application/json")
 
     async def show_page(request: Request) -> Response:
         return HTMLResponse(page, headers={"content-security-policy": POLICY})
@@ -102,7 +107,7 @@ def record_operation(handler: Handler, name: str) -> Handler:
 
 
 async def tick(service: Service, parent: int | None) -> None:
-    """Write the journals of quiet models into their files, and stop when the parent process is gone."""
+    """Write the journals of quiet models into their files, and end this process when the parent is gone; for ever."""
     while True:
         await asyncio.sleep(TICK_SECONDS)
         if parent is not None and os.getppid() != parent:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from deciban.server.openapi import make_document
-
 STYLE = """
 :root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -33,9 +31,9 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 """The Content-Security-Policy of the page: it loads and runs nothing."""
 
 
-def make_page(version: str, needs_token: bool) -> str:
-    """Return the page."""
-    document = make_document(version, needs_token)
+def make_page(document: Mapping[str, Any], needs_token: bool) -> str:
+    """Return the HTML of an OpenAPI document, with a note on the token if the server needs one."""
+    version = document["info"]["version"]
     operations = "".join(
         _format_operation(path, method, operation)
         for path, methods in document["paths"].items()

@@ -57,7 +57,7 @@ def describe_http_error(error: HTTPException, scope: Scope) -> Problem:
     return Problem(error.status_code, f"{what}. Hint: /docs lists them", error.headers)
 
 
-def problem_response(problem: Problem, path: str) -> Response:
+def make_problem_response(problem: Problem, path: str) -> Response:
     """Return a problem as an answer; for the Open Inference Protocol with its member `error` too."""
     details = problem.to_dict()
     if path.startswith("/v2"):
@@ -66,7 +66,7 @@ def problem_response(problem: Problem, path: str) -> Response:
 
 
 def check_host(host: str) -> None:
-    """Refuse other names of this machine: a web page could reach a server without a token by its own."""
+    """Refuse a Host that is not this machine: by its own name a web page could reach a server without a token."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     if not is_loopback(name):
         raise Problem(421, f"Host {host[:80]!r} is not this machine. Hint: 127.0.0.1, or a server with a token")
@@ -123,7 +123,7 @@ class Gate:
             record.status = CLIENT_GONE
         except HTTPException as error:
             problem = describe_http_error(error, scope)
-            await problem_response(problem, scope["path"])(scope, receive, watch_send)
+            await make_problem_response(problem, scope["path"])(scope, receive, watch_send)
         except Exception as error:
             await self._answer_error(error, scope, receive, watch_send)
         finally:
@@ -143,7 +143,7 @@ class Gate:
             problem = Problem(500, f"{problem.detail} ({key})")
         if record.status:  # the answer has begun: closing the connection is all that is left
             raise error
-        await problem_response(problem, scope["path"])(scope, receive, send)
+        await make_problem_response(problem, scope["path"])(scope, receive, send)
 
     def _check(self, scope: Scope) -> None:
         """Refuse a request that may not be answered now, or not by us."""

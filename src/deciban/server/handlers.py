@@ -45,6 +45,7 @@ FAST_OPTIONS = {"proba", "allow_missing_columns"}
 """The options of predictions that rows without anything unusual may have."""
 
 EXPLAIN_FORMATS = ("json", "jsonl", "csv", "tsv", "arrow", "parquet")
+"""The formats of tables in the order in which explanations prefer them."""
 
 
 class Service:
@@ -52,9 +53,7 @@ class Service:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings, self.metrics = settings, metrics
-        self.models = {
-            name: ServedModel(name, path, settings.learning, operations.apply_entry) for name, path in settings.models
-        }
+        self.models = {name: ServedModel(name, path, settings.learning) for name, path in settings.models}
         self.batches = RowBatches()
         self._threads = ThreadPoolExecutor(max(2, thread_count(None)), "deciban-work")
 
@@ -63,7 +62,7 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, work)
 
     def find(self, request: Request) -> ServedModel:
-        """Return the model that a request names."""
+        """Return the model that a request names, and note it in the record; a Problem (404) where there is none."""
         name = request.path_params["name"]
         found = self.models.get(name)
         if found is None:
@@ -73,7 +72,7 @@ class Service:
         return found
 
     async def refresh(self, served: ServedModel) -> Snapshot:
-        """Return the snapshot of a model's present files."""
+        """Return the snapshot of a model's present files, read in a thread if they have changed; count loads."""
         if served.is_current:
             return served.snapshot
         n_loads = served.n_loads
@@ -105,8 +104,7 @@ class Service:
         """Explain the predictions of rows."""
         served = self.find(request)
         form, options = _parse_request(request, EXPLAIN)
-        default = form if form in EXPLAIN_FORMATS else "json"
-        wanted = choose_format(get_header(request, b"accept"), default, EXPLAIN_FORMATS)
+        wanted = choose_format(get_header(request, b"accept"), form, EXPLAIN_FORMATS)
         async with Body(request, form, self.settings.limits) as body:
             snapshot = await self.refresh(served)
             table = BodyTable(form, select_reading(options), body.data, body.path)
@@ -122,7 +120,7 @@ class Service:
         return await self._update(request, "forget")
 
     async def _update(self, request: Request, operation: str) -> Response:
-        """Learn or forget the rows of a request; a Problem (403) unless the server learns."""
+        """Learn or forget ("learn", "forget") the rows of a request; a Problem (403) unless the server learns."""
         served = self.find(request)
         if not self.settings.learning:
             raise Problem(403, f"this server does not {operation}. Hint: deciban serve --learning")
@@ -136,7 +134,7 @@ class Service:
     def _respond(self, request: Request, answer: Answer) -> Response:
         """Return an answer as a response, in parts where it is long; note its rows for logs and metrics."""
         get_record(request.scope).rows = answer.rows
-        headers = {} if answer.media_type == MEDIA_TYPES["json"] else _warning_headers(answer.warnings)
+        headers = {} if answer.media_type == MEDIA_TYPES["json"] else _make_warning_headers(answer.warnings)
         size = answer.file.seek(0, 2)
         answer.file.seek(0)
         if size <= ANSWER_CHUNK_BYTES:
@@ -174,7 +172,7 @@ class Service:
         self.write_models(at_once=True)
 
     def write_models(self, at_once: bool = False) -> None:
-        """Write the model files whose journals are due."""
+        """Write the model files whose journals are due, or `at_once` all that have entries."""
         for served in self.models.values():
             served.write_if_due(at_once)
 
@@ -219,8 +217,8 @@ def respond_json(value: Mapping[str, Any]) -> Response:
     return JsonResponse(encode(value))
 
 
-def _warning_headers(warnings: list[str]) -> dict[str, str]:
-    """Return the header with the warnings, as JSON in ASCII; it has as many as fit."""
+def _make_warning_headers(warnings: list[str]) -> dict[str, str]:
+    """Return the header with the warnings, as JSON in ASCII: as many as fit; no header where there are none."""
     while warnings and len(json.dumps(warnings)) > MAX_WARNING_BYTES:
         warnings = warnings[:-1]
     return {"deciban-warnings": json.dumps(warnings)} if warnings else {}

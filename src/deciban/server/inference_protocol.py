@@ -80,7 +80,7 @@ class InferenceProtocol:
         columns = [column for column in snapshot.model.columns if column.role != "skip"]
         inputs = [{"name": c.name, "datatype": ROLE_TYPES.get(c.role, "BYTES"), "shape": [-1]} for c in columns]
         outputs = [
-            {"name": "prediction", "datatype": label_type(snapshot.labels), "shape": [-1]},
+            {"name": "prediction", "datatype": choose_label_type(snapshot.labels), "shape": [-1]},
             {"name": "probability", "datatype": "FP64", "shape": [-1]},
             {"name": "probabilities", "datatype": "FP64", "shape": [-1, len(snapshot.labels)]},
         ]
@@ -113,7 +113,7 @@ class InferenceProtocol:
 
 
 def score_table(snapshot: Snapshot, rows: Sequence[Mapping[str, Any]]) -> NDArray[np.float64]:
-    """Return ln p(k|x) of rows, read as a table."""
+    """Return ln p(k|x) of rows, read as a table, n×K; warnings are dropped, as the protocol has no place for them."""
     model = snapshot.model
     with collect_warnings(), direct_role_hints_to_training():
         blocks = model._read_blocks(CellRows.of(rows, BODY_NAME))
@@ -197,7 +197,7 @@ def make_tensors(snapshot: Snapshot, posterior: NDArray[np.float64]) -> dict[str
     chosen = [labels[k] for k in codes.tolist()]
     top = posterior[np.arange(n), codes].tolist()
     return {
-        "prediction": {"name": "prediction", "datatype": label_type(labels), "shape": [n], "data": chosen},
+        "prediction": {"name": "prediction", "datatype": choose_label_type(labels), "shape": [n], "data": chosen},
         "probability": {"name": "probability", "datatype": "FP64", "shape": [n], "data": top},
         "probabilities": {
             "name": "probabilities", "datatype": "FP64", "shape": [n, K], "data": posterior.reshape(-1).tolist(),
@@ -205,9 +205,7 @@ def make_tensors(snapshot: Snapshot, posterior: NDArray[np.float64]) -> dict[str
     }  # fmt: skip
 
 
-def label_type(labels: Sequence[Any]) -> str:
-    """Return the type of a tensor of labels."""
+def choose_label_type(labels: Sequence[Any]) -> str:
+    """Return the datatype of a tensor of labels: BYTES unless all of them are of one type that is not text."""
     kinds = set(map(type, labels))
-    return {frozenset({bool}): "BOOL", frozenset({int}): "INT64", frozenset({float}): "FP64"}.get(
-        frozenset(kinds), "BYTES"
-    )
+    return {bool: "BOOL", int: "INT64", float: "FP64"}.get(kinds.pop(), "BYTES") if len(kinds) == 1 else "BYTES"

@@ -63,8 +63,8 @@ class JournalState:
         return self.end > self.start
 
 
-def stamp_of(path: str) -> tuple[int, ...]:
-    """Return the inode, size and time of a file, by which a change is noticed; empty where there is none."""
+def read_stamp(path: str) -> tuple[int, ...]:
+    """Return device, inode, size and time of a file, by which a change is noticed; empty where there is none."""
     try:
         found = os.stat(path)
     except OSError:
@@ -73,8 +73,11 @@ def stamp_of(path: str) -> tuple[int, ...]:
 
 
 def read_entries(path: str, base: str, start: int) -> tuple[list[Entry], JournalState]:
-    """Return the entries after the byte `start` (0: all), and the state of the journal for this base."""
-    stamp = stamp_of(path)
+    """Return the entries after the byte `start` (0: all), and the state of the journal for this base.
+
+    A journal that is for another base, damaged, or shorter than `start` has no entries, and begins and ends at 0.
+    """
+    stamp = read_stamp(path)
     try:
         with open(path, "rb") as file:
             head = _read_head(file, base)
@@ -118,7 +121,7 @@ def start_journal(path: str, base: str) -> JournalState:
     """Replace the journal by an empty one for this base."""
     with atomic_write(path, PRIVATE_MODE) as unfinished:
         unfinished.write_bytes(json.dumps({"format": FORMAT_VERSION, "base": base}).encode() + b"\n")
-    stamp = stamp_of(path)
+    stamp = read_stamp(path)
     return JournalState(stamp[2], stamp[2], stamp)
 
 
@@ -134,7 +137,7 @@ def append_entry(path: str, state: JournalState, entry: Entry) -> JournalState:
             file.write(entry.to_bytes())
             file.flush()
             os.fsync(file.fileno())
-            return JournalState(state.start, file.tell(), stamp_of(path))
+            return JournalState(state.start, file.tell(), read_stamp(path))
         except OSError:
             with suppress(OSError):
                 os.ftruncate(file.fileno(), state.end)

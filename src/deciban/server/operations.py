@@ -29,7 +29,7 @@ from deciban.scores.posterior import Decision, build_rule
 from deciban.server.journal import Entry
 from deciban.server.problems import Problem
 from deciban.server.query import select_reading
-from deciban.server.served_model import ServedModel, Snapshot, copy_model
+from deciban.server.served_model import ServedModel, Snapshot
 from deciban.server.settings import Limits
 from deciban.server.wire_formats import MEDIA_TYPES, BodyTable, encode, open_answer
 from deciban.sources.row_views import CopyingView
@@ -42,10 +42,10 @@ MAX_WARNINGS = 20
 DONE = {"learn": "learned", "forget": "forgotten"}
 """The names of the numbers of rows in answers."""
 
-PLACES = 6
+CSV_DECIMAL_PLACES = 6
 """The decimal places of explanations in CSV and TSV."""
 
-MOST_FACTORS = 10
+DEFAULT_FACTORS = 10
 """The number of factors that the arithmetic of a row has by default."""
 
 _warnings: ContextVar[list[str] | None] = ContextVar("deciban_warnings", default=None)
@@ -72,7 +72,7 @@ def collect_warnings() -> Iterator[list[str]]:
 
 @dataclass
 class Watch:
-    """Counts the rows of a request; refuses too many of them, and work after the deadline."""
+    """Counts the rows of a request; refuses too many of them, and work after the deadline (`time.monotonic`)."""
 
     max_rows: int
     deadline: float
@@ -105,7 +105,7 @@ def predict_table(
     """Predict all rows of a table, and write the answer in a format."""
     watch = Watch(limits.rows, time.monotonic() + limits.seconds)
     with collect_warnings() as warned, direct_role_hints_to_training(), table.open() as source:
-        model, rule = _make_rule(snapshot.model, options)
+        model, rule = _apply_options(snapshot.model, options)
         view = CopyingView(source, _choose_copied(source, options))
         is_rounded = form in ("csv", "tsv")
         predictions = Predictions(
@@ -123,8 +123,8 @@ def predict_table(
         return Answer(MEDIA_TYPES[form], file, watch.rows, [*warned, *predictions.monitor.describe()])
 
 
-def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
-    """Return the model with the priors of the options, and the rule by which rows are decided."""
+def _apply_options(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
+    """Return the model with the priors of the options, and the rule by which rows are decided, if they give one."""
     if options.get("prior") is not None:
         model = model.with_priors(parse_prior(options["prior"]))
     costs = parse_costs(options.get("cost"), model.classes)
@@ -145,6 +145,7 @@ def _choose_copied(source: Source, options: Mapping[str, Any]) -> list[str]:
 
 
 def _watch_batches(predictions: Predictions, allow_missing: bool, watch: Watch) -> Iterator[Any]:
+    """Yield the batches of predictions; `watch` is called with the number of rows before each."""
     called: Counter[str] = Counter()
     for batch in predictions.stream(allow_missing, called):
         watch(called.total())
@@ -177,7 +178,7 @@ def explain_table(
 ) -> Answer:
     """Explain the rows of a table: JSON as `deciban explain --json` prints it, or a table with a row per entry."""
     with collect_warnings() as warned, direct_role_hints_to_training(), table.open() as source:
-        most = options.get("most", MOST_FACTORS) if options.get("work") else None
+        most = options.get("most", DEFAULT_FACTORS) if options.get("work") else None
         explained = explain_table_rows(
             snapshot.model, source, 0, limits.explained_rows + 1, options.get("classes"),
             options.get("allow_missing_columns", False), None, most,
@@ -192,7 +193,7 @@ def explain_table(
     elif form == "jsonl":
         file.writelines(encode(row) + b"\n" for row in rows)
     else:
-        entries = list(_list_entries(rows, PLACES if form in ("csv", "tsv") else None))
+        entries = list(_list_entries(rows, CSV_DECIMAL_PLACES if form in ("csv", "tsv") else None))
         batch = pa.RecordBatch.from_pylist(entries)
         with open_format("arrows" if form == "arrow" else form, file, batch.schema) as write:
             write(batch)
@@ -215,20 +216,10 @@ def _list_entries(rows: list[dict[str, Any]], places: int | None) -> Iterator[di
             }  # fmt: skip
 
 
-def apply_entry(model: Model, entry: Entry, watch: Watch | None = None, path: str | None = None) -> Model:
-    """Return a model with the rows of an entry learned or forgotten; the given model stays as it is."""
-    header = entry.header
-    table = BodyTable(header["format"], header["reading"], entry.body, path)
-    with direct_role_hints_to_training(), table.open() as source:
-        new = copy_model(model)
-        update = new.add if header["operation"] == "learn" else new.forget
-        return update(source, progress=watch)
-
-
 def update_model(
     served: ServedModel, operation: str, table: BodyTable, options: Mapping[str, Any], limits: Limits
 ) -> Answer:
-    """Learn or forget the rows of a table; when this returns, they are on disk."""
+    """Learn or forget the rows of a table, and return how many, in JSON; when this returns, they are on disk."""
     deadline = time.monotonic() + limits.seconds
     entry = Entry({"operation": operation, "format": table.form, "reading": select_reading(options)}, table.data)
     watch = Watch(limits.rows, deadline)

@@ -56,11 +56,6 @@ def _choice(name: str, help: str, *words: str) -> QueryOption:
     return QueryOption(name, help, {"type": "string", "enum": list(words)}, parse)
 
 
-def _number(name: str, help: str, schema: Mapping[str, Any], allowed: NumberRange) -> QueryOption:
-    """Return an option whose value is a number within a range."""
-    return QueryOption(name, help, schema, allowed.parse)
-
-
 def _list(name: str, help: str) -> QueryOption:
     """Return an option that may be given several times; its value is the list of texts."""
     return QueryOption(name, help, {"type": "array", "items": {"type": "string"}}, is_list=True)
@@ -83,10 +78,11 @@ PREDICT = (
     _list("keep", "Copy a column to the answer."),
     _flag("all", "Copy all columns to the answer."),
     _list("cost", "The cost of predicting CALLED where the class is TRUTH: TRUTH:CALLED=NUMBER."),
-    _number("reject", "The cost of no decision.", {"type": "number"}, NumberRange()),
+    QueryOption("reject", "The cost of no decision.", {"type": "number"}, NumberRange().parse),
     _list("threshold", "Predict CLASS only where its probability is at least P: CLASS=P."),
-    _number("reject-novel", "Leave rows undecided that are unlike the training rows, and this share of usual ones.",
-            {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, NumberRange(float, 0, 1, (1.0,))),
+    QueryOption(
+        "reject-novel", "Leave rows undecided that are unlike the training rows, and this share of usual ones.",
+        {"type": "number", "minimum": 0, "exclusiveMaximum": 1}, NumberRange(float, 0, 1, (1.0,)).parse),
     QueryOption("prior", "The share of each class: empirical, smoothed, uniform, or A=0.1,B=0.9."),
     _flag("safe-cells", "In CSV, put ' before texts that a spreadsheet would take for formulas."),
     ALLOW_MISSING,
@@ -94,8 +90,8 @@ PREDICT = (
 )  # fmt: skip
 EXPLAIN = (
     QueryOption("classes", "Compare these two classes: FOR,AGAINST.", parse=parse_pair),
-    _number("most", "How many factors of each row the arithmetic has.", {"type": "integer", "minimum": 1},
-            NumberRange(int, 1)),
+    QueryOption("most", "How many factors of each row the arithmetic has.", {"type": "integer", "minimum": 1},
+                NumberRange(int, 1).parse),
     _flag("work", "Add the arithmetic: the factors of every class, their product, and its normalisation."),
     ALLOW_MISSING,
     *READING,

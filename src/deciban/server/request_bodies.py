@@ -71,6 +71,7 @@ class Body:
         self.data = bytes(parts)
 
     def _create_file(self) -> BinaryIO:
+        """Return a new file for the body, in a temporary folder that `__aexit__` removes."""
         self._folder = tempfile.TemporaryDirectory(prefix="deciban-")
         self.path = os.path.join(self._folder.name, "body")
         return open(self.path, "wb")

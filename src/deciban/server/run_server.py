@@ -19,7 +19,6 @@ from uvicorn.supervisors import Multiprocess
 from deciban.errors import InputError
 from deciban.server.application import create_app
 from deciban.server.metrics import FOLDER_VARIABLE
-from deciban.server.operations import apply_entry
 from deciban.server.served_model import ServedModel
 from deciban.server.settings import Settings
 
@@ -112,7 +111,7 @@ def run_server(settings: Settings, announce: Callable[[str], None]) -> None:
                 uvicorn.Server(uvicorn.Config(app, **options)).run([listener])
             return
         for name, path in settings.models:  # a model that cannot be loaded is an error here, not in each worker
-            ServedModel(name, path, settings.learning, apply_entry)
+            ServedModel(name, path, settings.learning)
         with listen(settings) as listener, tempfile.TemporaryDirectory(prefix="deciban-metrics-") as folder:
             os.environ[FOLDER_VARIABLE] = folder
             factory = partial(create_app, settings, os.getpid())

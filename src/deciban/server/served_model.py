@@ -16,21 +16,23 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from deciban.atomic_write import check_writable
+from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import DecibanError, InputError, ModelFileError, change_errors
 from deciban.load_model import open_model
 from deciban.model.model import Model
 from deciban.model.row_reader import RowReader
+from deciban.model.summarise_table import Progress
 from deciban.plain_json import to_plain
 from deciban.server import journal
 from deciban.server.journal import Entry, JournalState
 from deciban.server.logs import log
+from deciban.server.wire_formats import BodyTable
 
 QUIET_SECONDS = 1.0
 """The time after the last update at which the model file is written."""
@@ -47,9 +49,6 @@ LOCK_SECONDS = 10.0
 MAX_ATTEMPTS = 20
 """How often files are read again that were replaced while they were read."""
 
-Apply = Callable[..., Model]
-"""A function that returns a model with the rows of an entry learned or forgotten: `operations.apply_entry`."""
-
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -62,7 +61,7 @@ class Snapshot:
 
     @cached_property
     def reader(self) -> RowReader:
-        """The conversion of single rows."""
+        """The reader of single rows, which makes matrices of them."""
         return RowReader(self.model)
 
     @cached_property
@@ -77,25 +76,25 @@ class Snapshot:
 
 
 class ServedModel:
-    """A model by its name, with the snapshot that is answered with."""
+    """A model by its name, with the snapshot of the last refresh, which is answered with."""
 
-    def __init__(self, name: str, path: str, learning: bool, apply: Apply) -> None:
+    def __init__(self, name: str, path: str, learning: bool) -> None:
         self.name, self.path, self.learning = name, os.path.realpath(path), learning
-        self._journal, self._apply = self.path + journal.ENDING, apply
+        self._journal = self.path + journal.ENDING
         self._mutex = threading.RLock()
         self._refused: tuple[int, ...] = ()
         self.n_loads = 0
-        self._snapshot = self._read(None)
+        self.snapshot = self._read(None)
         if learning:
-            self._check_writable()
+            self._prepare_updates()
 
-    def _check_writable(self) -> None:
-        """Write what a former journal left; InputError if the model or its folder allow no updates."""
+    def _prepare_updates(self) -> None:
+        """Write what a former journal left into the model file; InputError if it or its folder allow no updates."""
         self.snapshot.model._need_sums("learns no more rows, nor forgets any")
         try:
             check_writable(Path(self.path))
             with journal.lock_model(self.path, time.monotonic() + LOCK_SECONDS):
-                self._recover()
+                self._write_entries()
         except OSError as error:
             why = error.strerror or str(error)
             raise InputError(
@@ -103,41 +102,36 @@ class ServedModel:
                 f"its folder; leave it out to predict only"
             ) from None
 
-    def _recover(self) -> None:
-        """Write the entries that a journal still has into the model file."""
+    def _write_entries(self) -> None:
+        """Write the entries that the journal has into the model file; the lock is held."""
         if self.refresh().journal.has_entries:
             self._write_file(self.snapshot.model)
 
     @property
-    def snapshot(self) -> Snapshot:
-        """The model of the last refresh."""
-        return self._snapshot
-
-    @property
     def is_current(self) -> bool:
         """Whether the files are those of the snapshot; one that could not be read is not tried again."""
-        now = self._snapshot
-        stamp = journal.stamp_of(self.path)
+        now = self.snapshot
+        stamp = journal.read_stamp(self.path)
         if stamp != now.stamp and stamp and stamp != self._refused:
             return False
-        return journal.stamp_of(self._journal) == now.journal.stamp
+        return journal.read_stamp(self._journal) == now.journal.stamp
 
     def refresh(self) -> Snapshot:
         """Return the snapshot of the present files; of a file that cannot be read, the one before it."""
         with self._mutex:
             if not self.is_current:
                 try:
-                    self._snapshot = self._read(self._snapshot)
+                    self.snapshot = self._read(self.snapshot)
                     self._refused = ()
                 except (DecibanError, OSError) as error:
-                    self._refused = journal.stamp_of(self.path)
+                    self._refused = journal.read_stamp(self.path)
                     log("model_not_loaded", model=self.name, error=type(error).__name__)
-            return self._snapshot
+            return self.snapshot
 
     def _read(self, before: Snapshot | None) -> Snapshot:
         """Read the files until they do not change meanwhile; what `before` has of them is not read again."""
         for _ in range(MAX_ATTEMPTS):
-            stamp = journal.stamp_of(self.path)
+            stamp = journal.read_stamp(self.path)
             if before is None or (stamp != before.stamp and stamp):
                 before = self._load(stamp)
             entries, state = journal.read_entries(self._journal, before.base, before.journal.end)
@@ -146,9 +140,9 @@ class ServedModel:
                 continue
             model = before.model
             for entry in entries:
-                model = self._apply(model, entry)
+                model = apply_entry(model, entry)
             found = Snapshot(model, before.stamp, before.base, state)
-            if journal.stamp_of(self.path) in (found.stamp, ()):
+            if journal.read_stamp(self.path) in (found.stamp, ()):
                 return found
         raise ModelFileError(f"the model file {self.path!r} changes all the time")
 
@@ -166,31 +160,31 @@ class ServedModel:
             return Snapshot(model, stamp, journal.hash_file(str(private)), JournalState())
 
     def update(
-        self, entry: Entry, deadline: float, watch: Any = None, path: str | None = None
+        self, entry: Entry, deadline: float, watch: Progress | None = None, path: str | None = None
     ) -> tuple[Snapshot, Snapshot]:
-        """Learn or forget the rows of an entry, whose body may be in a file; return the snapshots before and after.
+        """Learn or forget the rows of an entry by `apply_entry`; return the snapshots before and after.
 
-        The rows are on disk then. `watch` is called with the number of rows read, and may refuse them.
+        The rows are on disk then. TimeoutError where the lock of the file is not free before the deadline.
         """
         with journal.lock_model(self.path, deadline), self._mutex:
             before = self.refresh()
-            model = self._apply(before.model, entry, watch, path)
+            model = apply_entry(before.model, entry, watch, path)
             model._scorer.solved  # noqa: B018
             if path is not None or len(entry.body) > journal.MAX_ENTRY_BYTES:
                 self._write_file(model)
-                return before, self._snapshot
+                return before, self.snapshot
             state = before.journal
             if state.end == 0:
                 state = journal.start_journal(self._journal, before.base)
             state = journal.append_entry(self._journal, state, entry)
-            self._snapshot = replace(before, model=model, journal=state)
-            return before, self._snapshot
+            self.snapshot = replace(before, model=model, journal=state)
+            return before, self.snapshot
 
     def _write_file(self, model: Model) -> None:
         """Write the model file, then an empty journal for it; the lock is held."""
         model.save(self.path)
-        stamp, base = journal.stamp_of(self.path), journal.hash_file(self.path)
-        self._snapshot = Snapshot(model, stamp, base, journal.start_journal(self._journal, base))
+        stamp, base = journal.read_stamp(self.path), journal.hash_file(self.path)
+        self.snapshot = Snapshot(model, stamp, base, journal.start_journal(self._journal, base))
 
     def write_if_due(self, at_once: bool = False) -> None:
         """Write the journal's entries into the model file where it has been quiet, or is long, or `at_once`."""
@@ -200,10 +194,17 @@ class ServedModel:
         is_quiet = time.time_ns() - stamp[3] > QUIET_SECONDS * 1e9
         if at_once or is_quiet or stamp[2] > MAX_JOURNAL_BYTES:
             with journal.lock_model(self.path, time.monotonic() + LOCK_SECONDS), self._mutex:
-                if self.refresh().journal.has_entries:
-                    self._write_file(self.snapshot.model)
+                self._write_entries()
 
 
-def copy_model(model: Model) -> Model:
-    """Return a model that can be changed in place without changing the given one."""
-    return copy.copy(model)
+def apply_entry(model: Model, entry: Entry, watch: Progress | None = None, path: str | None = None) -> Model:
+    """Return a model with the rows of an entry, whose body may be in a file, learned or forgotten.
+
+    The given model stays as it is. `watch` is called with the number of rows read, and may refuse them.
+    """
+    header = entry.header
+    table = BodyTable(header["format"], header["reading"], entry.body, path)
+    with direct_role_hints_to_training(), table.open() as source:
+        new = copy.copy(model)
+        update = new.add if header["operation"] == "learn" else new.forget
+        return update(source, progress=watch)

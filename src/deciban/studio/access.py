@@ -39,6 +39,6 @@ class Access:
         return found is not None and hmac.compare_digest(found.value.encode(), self._cookie.encode())
 
     @property
-    def set_cookie(self) -> str:
-        """The header that gives a browser the cookie: out of reach of scripts and of requests of other sites."""
+    def cookie_header(self) -> str:
+        """The value of Set-Cookie that gives a browser the cookie, out of reach of scripts and of other sites."""
         return f"{self.cookie_name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"

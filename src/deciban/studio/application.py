@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deciban.errors import DecibanWarning
 from deciban.server.operations import show_warning
@@ -22,7 +21,10 @@ from deciban.studio.workspace import Workspace
 
 
 def create_studio(workspace: Workspace, access: Access) -> StudioGate:
-    """Return the application, in which the pages of `deciban.studio.pages` work on this workspace."""
+    """Return the application, in which the pages of `deciban.studio.pages` work on this workspace.
+
+    From now on the warnings of deciban in this process are collected for the jobs that cause them.
+    """
     warnings.simplefilter("always", DecibanWarning)
     warnings.showwarning = show_warning
     routes: list[Route | Mount] = [
@@ -34,23 +36,12 @@ def create_studio(workspace: Workspace, access: Access) -> StudioGate:
     for page in PAGES:
         routes += import_module(f"deciban.studio.pages.{page.name.replace('-', '_')}").ROUTES
     router = Router(routes, redirect_slashes=False)
-    return StudioGate(_with_workspace(router, workspace), access, workspace.settings.report_address)
-
-
-def _with_workspace(app: ASGIApp, workspace: Workspace) -> ASGIApp:
-    """Return an application whose requests have the workspace."""
-
-    async def call(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["studio"] = workspace
-        await app(scope, receive, send)
-
-    return call
+    return StudioGate(router, access, workspace)
 
 
 async def show_start(request: Request) -> Response:
-    """Go to the first page that there is something to do on."""
-    workspace = get_workspace(request)
-    return redirect("/train" if workspace.model is not None else "/open")
+    """Go to the page Train where a model is open, else to the page Open."""
+    return redirect("/open" if get_workspace(request).model is None else "/train")
 
 
 async def show_job(request: Request) -> Response:
@@ -60,7 +51,7 @@ async def show_job(request: Request) -> Response:
 
 
 async def stop_job(request: Request) -> Response:
-    """Stop the job."""
+    """Have the job, if there is one, stop when it next reports its progress."""
     job = get_workspace(request).job
     if job is not None:
         job.stop()

@@ -41,33 +41,30 @@ class ColumnView:
 
 
 def describe_columns(workspace: Workspace, data: DataSet) -> tuple[list[ColumnView], str]:
-    """Return the columns of the open table, and why they cannot be learned from, if they cannot."""
-    found = infer_roles(workspace, data)
-    roles, problem = ({}, found) if isinstance(found, str) else (found, "")
-    return [_describe(name, workspace, data, roles.get(name, ("", ""))) for name in data.columns], problem
+    """Return the columns of the open table, and why they cannot be learned from; empty if they can."""
+    roles, problem = _infer_roles(workspace, data)
+    return [_describe_column(name, workspace, data, *roles.get(name, ("", ""))) for name in data.columns], problem
 
 
-def infer_roles(workspace: Workspace, data: DataSet) -> dict[str, tuple[str, str]] | str:
-    """Return role and reason of each column but the target; a message where the table cannot be learned from."""
+def _infer_roles(workspace: Workspace, data: DataSet) -> tuple[dict[str, tuple[str, str]], str]:
+    """Return role and reason of each column but the target; none, and why, where the table cannot be learned from."""
     if workspace.target is None:
-        return "no column to predict is chosen. Hint: choose one in the list"
+        return {}, "no column to predict is chosen. Hint: choose one in the list"
     try:
         task = plan(data.table, target=workspace.target, roles=workspace.roles)
     except DecibanError as error:
-        return adapt_message(str(error))
+        return {}, adapt_message(str(error))
+    open_role = "number", "numbers; training finds out how they are distributed"
     return {
-        column.name: ("number", "numbers; training finds out how they are distributed")
-        if column.role in OPEN_ROLES
-        else (column.role, column.reason)
+        column.name: open_role if column.role in OPEN_ROLES else (column.role, column.reason)
         for column in task.columns
-    }
+    }, ""
 
 
-def _describe(name: str, workspace: Workspace, data: DataSet, found: tuple[str, str]) -> ColumnView:
+def _describe_column(name: str, workspace: Workspace, data: DataSet, role: str, reason: str) -> ColumnView:
     values = data.head.column(name)
-    known = _known_texts(values)
+    known = _list_known_texts(values)
     counts = _count_values(known)
-    role, reason = found
     is_target = name == workspace.target
     return ColumnView(
         name, "target" if is_target else role, reason, is_target, name in workspace.roles,
@@ -76,8 +73,8 @@ def _describe(name: str, workspace: Workspace, data: DataSet, found: tuple[str, 
     )  # fmt: skip
 
 
-def _known_texts(values: Any) -> list[str]:
-    """Return the values that are not missing, as texts."""
+def _list_known_texts(values: Any) -> list[str]:
+    """Return the values that are not missing, as texts without spaces around them."""
     return [
         text
         for value in values.to_pylist()
@@ -95,7 +92,7 @@ def _count_values(texts: list[str]) -> list[tuple[str, int]]:
 
 
 def _measure_bars(texts: list[str], counts: list[tuple[str, int]], role: str, is_target: bool) -> tuple[float, ...]:
-    """Return the heights of a histogram: of numbers in equal bins, of other values by their numbers."""
+    """Return the heights of a histogram, from 0 to 1: of numbers in equal bins, of common levels; else none."""
     heights: Any = []
     if role in ("number", "binned", "count"):
         try:

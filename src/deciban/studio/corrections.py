@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import CopyingView, RowRange
 from deciban.studio.command_lines import format_row_query, quote_query, write_python_query
 from deciban.studio.data_set import DataSet, quote_path
-from deciban.studio.relabelling import relabel_in_model
 from deciban.studio.workspace import Workspace
 from deciban.training.train import train
 
@@ -112,33 +112,44 @@ def scan_rows(model: Model, data: DataSet, start: int, count: int) -> list[Doubt
 
 
 def correct_label(workspace: Workspace, row: int, label: str | None) -> None:
-    """Change the label of a row, or forget the row, in a model that keeps a ledger: exactly, and at once."""
+    """Change the label of a row, or with None forget the row, in a model that keeps a ledger: exactly, and at once.
+
+    The row, as the table now has it, is forgotten and, with its new label, added.
+    """
     data, model = workspace.need_data(), workspace.need_model()
-    before = _check(workspace, row, label)
-    changed = relabel_in_model(model, data, row, label)
-    get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, changed))
-    workspace.data = data.with_label(row, label, model.target)
-    _set_model(workspace, changed, None)
-    _record(workspace, _describe(row, label), row, before, label)
+    before = _check_label(workspace, row, label)
+    corrected = data.with_label(row, label, model.target)
+    changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
+    if label is not None:
+        changed.add(RowRange(corrected.source(), row, 1))
+    _apply(workspace, Correction(row, before, label, data, model, workspace.report, changed), corrected, None)
 
 
 def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Job) -> bool:
-    """Change the label of a row, or leave the row out, and fit the model again to all rows.
+    """Change the label of a row, or with None leave the row out, and fit the model again to all rows.
 
     Return whether that was done: not if another table or model was opened meanwhile.
     """
     data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
-    before = _check(workspace, row, label)
+    before = _check_label(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
     fitted = train(corrected.table, target=model.target, like=model, progress=job)
     with workspace.lock:
         if workspace.version != version:
             return False
-        get_history(workspace).append(Correction(row, before, label, data, model, workspace.report, fitted))
-        workspace.data = corrected
-        _set_model(workspace, fitted, fitted.held_out)
-        _record(workspace, _describe(row, label), row, before, label)
+        done = Correction(row, before, label, data, model, workspace.report, fitted)
+        _apply(workspace, done, corrected, fitted.held_out)
     return True
+
+
+def _apply(workspace: Workspace, correction: Correction, corrected: DataSet, report: Report | None) -> None:
+    """Open the corrected table, and the model of after a correction; record it in the history and as a step."""
+    get_history(workspace).append(correction)
+    workspace.data = corrected
+    _set_model(workspace, correction.result, report)
+    done = "forgotten" if correction.after is None else f"relabelled {correction.after}"
+    title = f"Corrected: row {correction.row + 1} {done}"
+    _record_step(workspace, title, correction.row, correction.before, correction.after)
 
 
 def evaluate_corrected(workspace: Workspace) -> Report | None:
@@ -164,11 +175,11 @@ def undo_correction(workspace: Workspace) -> Correction:
     last = history.pop()
     workspace.data = last.data
     _set_model(workspace, last.model, last.report)
-    _record(workspace, f"Took back the correction of row {last.row + 1}", last.row, last.after, last.before)
+    _record_step(workspace, f"Took back the correction of row {last.row + 1}", last.row, last.after, last.before)
     return last
 
 
-def _check(workspace: Workspace, row: int, label: str | None) -> str:
+def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
     """Return the present label of a row; refuse a label that there is not, or the one that it has."""
     model = workspace.need_model()
     names = [str(each) for each in model._scorer.outline.classes]
@@ -187,12 +198,7 @@ def _set_model(workspace: Workspace, model: Model, report: Report | None) -> Non
     workspace.set_model(model, workspace.model_name, report, workspace.warnings)
 
 
-def _describe(row: int, label: str | None) -> str:
-    """Return the title of the step of a correction."""
-    return f"Corrected: row {row + 1}" + (" forgotten" if label is None else f" relabelled {label}")
-
-
-def _record(workspace: Workspace, title: str, row: int, before: str | None, after: str | None) -> None:
+def _record_step(workspace: Workspace, title: str, row: int, before: str | None, after: str | None) -> None:
     """Record the change of a label as Python and as command lines: exact, or a training on the corrected table."""
     data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
     word = quote_path(name)

@@ -1,17 +1,17 @@
-"""The table that is open: where it lies, its columns and its first rows."""
+"""The table that is open: where it lies, its columns, its first rows, and its corrected labels."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from deciban._lazy import pa
-from deciban.sources.row_views import RowRange
-from deciban.sources.source import FileOptions, Source, open_source
-from deciban.studio.relabelling import open_relabelled, relabel_array
+from deciban.errors import InputError
+from deciban.sources.row_views import RowRange, decode_dictionary
+from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView, open_source
 
 DESCRIBED_ROWS = 2000
 """The number of first rows from which a page describes the columns."""
@@ -46,7 +46,8 @@ class DataSet:
 
     def source(self) -> Source:
         """Return the table with its corrected labels, to be read from its beginning."""
-        return open_relabelled(open_source(self.path, None, FileOptions()), self.labelled, self.labels)
+        source = open_source(self.path, None, FileOptions())
+        return RelabelledView(source, self.labelled, self.labels) if self.labels else source
 
     @property
     def table(self) -> Any:
@@ -104,6 +105,52 @@ class DataSet:
     def shell_name(self) -> str:
         """The name as a word of a command line."""
         return quote_path(self.name)
+
+
+@dataclass(frozen=True)
+class RelabelledView(SourceView):
+    """A table in which the target of some rows, counted from 0, is another; None: the row has no label.
+
+    A row without a label is not learned, so it is as if it had been removed, and the others keep their numbers.
+    """
+
+    target: str
+    labels: Mapping[int, str | None]
+
+    def head(self, n: int) -> pa.Table:
+        """See `Source.head`."""
+        table = self.source.head(n)
+        return pa.Table.from_batches(
+            [self._relabel(batch, 0) for batch in table.combine_chunks().to_batches()], table.schema
+        )
+
+    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
+        """See `Source.batches`."""
+        first = 0
+        for batch in self.source.batches(wanted):
+            yield self._relabel(batch, first)
+            first += batch.num_rows
+
+    def _relabel(self, batch: Any, first: int) -> Any:
+        """Return a batch, whose first row has this number, with the corrected labels."""
+        rows = {row - first: label for row, label in self.labels.items() if first <= row < first + batch.num_rows}
+        place = batch.schema.get_field_index(self.target)
+        if not rows or place < 0:
+            return batch
+        return batch.set_column(place, self.target, relabel_array(batch.column(place), rows))
+
+
+def relabel_array(array: Any, labels: Mapping[int, str | None]) -> Any:
+    """Return an array with other labels at some places, in its own type; refuse one that the type cannot hold."""
+    kind, cells = array.type, decode_dictionary(array).to_pylist()
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    for place, label in labels.items():
+        try:
+            cells[place] = None if label is None else pa.scalar(label).cast(plain).as_py()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InputError(f"{label!r} is no label of this column, whose type is {plain}") from None
+    changed = pa.array(cells, plain)
+    return changed.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else changed
 
 
 def quote_path(path: str) -> str:

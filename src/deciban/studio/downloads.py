@@ -17,8 +17,7 @@ from deciban.sources.table_writers import neutralise_formula, open_format
 from deciban.studio.look_pictures import KINDS, get_picture, is_possible, list_number_columns
 from deciban.studio.pictures import inline_svg
 from deciban.studio.render import FOLDER, render_fragment
-from deciban.studio.reports import describe_accuracy, list_figures, list_strongest, make_confusion
-from deciban.studio.training import get_findings
+from deciban.studio.reports import describe_model
 from deciban.studio.workspace import Workspace
 
 REPORT_PICTURES = ("reliability", "roc", "densities", "boundary", "nomogram")
@@ -39,7 +38,7 @@ def write_commands(workspace: Workspace) -> str:
     return "\n\n".join(["#!/bin/sh\nset -e", *parts]) + "\n"
 
 
-def save_model(workspace: Workspace) -> bytes:
+def encode_model(workspace: Workspace) -> bytes:
     """Return the bytes of the open model's file."""
     model = workspace.need_model()
     with tempfile.TemporaryDirectory(dir=workspace.settings.folder) as folder:
@@ -49,7 +48,7 @@ def save_model(workspace: Workspace) -> bytes:
 
 
 def write_predictions(workspace: Workspace) -> Path:
-    """Predict all rows of the open table, and return a CSV file of all its columns with prediction and probabilities.
+    """Predict all rows of the open table; return the path of a CSV file with its columns and the predictions.
 
     Texts that a spreadsheet would take for formulas begin with an apostrophe. The caller removes the file.
     """
@@ -60,7 +59,7 @@ def write_predictions(workspace: Workspace) -> Path:
 
 
 def write_table(workspace: Workspace) -> Path:
-    """Return a CSV file of the open table with its corrected labels; the caller removes it.
+    """Write the open table with its corrected labels as a CSV file, and return its path; the caller removes it.
 
     A row that was forgotten has no label, so that training leaves it out.
     """
@@ -96,13 +95,10 @@ def read_and_remove(path: Path) -> Iterator[bytes]:
 def write_report(workspace: Workspace) -> str:
     """Return a report as one HTML file that needs no other: figures, findings, pictures and steps."""
     model, report = workspace.need_model(), workspace.report
-    quality = report.to_dict() if report is not None else model.quality
     return render_fragment(
         "report.html", workspace=workspace, model=model, styles=(FOLDER / "static" / "studio.css").read_text("utf-8"),
-        figures=list_figures(quality) if quality else [], sentence=describe_accuracy(quality) if quality else "",
-        confusion=make_confusion(report) if report is not None else [], strongest=list_strongest(model),
-        findings=get_findings(workspace), pictures=list(_draw_pictures(workspace)), python=write_python(workspace),
-        commands=write_commands(workspace), measured=report.notes() if report is not None else [],
+        pictures=list(_draw_pictures(workspace)), python=write_python(workspace), commands=write_commands(workspace),
+        measured=report.notes() if report is not None else [], **describe_model(workspace),
     )  # fmt: skip
 
 

@@ -41,7 +41,16 @@ class Finding(NamedTuple):
     text: str
 
 
-def find_problems(workspace: Workspace) -> list[Finding]:
+def get_findings(workspace: Workspace) -> list[Finding]:
+    """Return the findings about the open model, warnings first; they are computed once for each version."""
+    version, found = workspace.page_state.get("findings", (None, []))
+    if version != workspace.version:
+        found = _find_problems(workspace)
+        workspace.page_state["findings"] = (workspace.version, found)
+    return list(found)
+
+
+def _find_problems(workspace: Workspace) -> list[Finding]:
     """Return the findings about the open model, warnings first."""
     model, report = workspace.need_model(), workspace.report
     warnings = map(adapt_message, workspace.warnings)
@@ -56,7 +65,7 @@ def find_problems(workspace: Workspace) -> list[Finding]:
 
 
 def _find_leaks(workspace: Workspace, model: Model) -> Iterator[Finding]:
-    """Find columns that give the class away, each alone, in the first rows."""
+    """Find columns that give the class away, each alone, in the first rows of the open table."""
     data = workspace.need_data()
     labels = np.array([str(value) for value in data.head.column(model.target).to_pylist()])
     counts = np.unique(labels, return_counts=True)[1]
@@ -77,7 +86,10 @@ def _find_leaks(workspace: Workspace, model: Model) -> Iterator[Finding]:
 
 
 def _group_values(values: list[Any], role: str) -> NDArray[Any] | None:
-    """Return the group of each value: itself, or of numbers one of some bins; None where there are too many."""
+    """Return the group of each value: itself as text, or the bin of a number, the last of which has missing ones.
+
+    None where there are more than `LEAK_BINS` levels, or a value that is not a number among numbers.
+    """
     if role in ("flag", "category"):
         texts = np.array([str(value) for value in values])
         return texts if len(set(values)) <= LEAK_BINS else None

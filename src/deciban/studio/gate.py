@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +16,7 @@ from deciban.server.problems import Problem
 from deciban.studio.access import TOKEN_PARAMETER, Access
 from deciban.studio.messages import to_page_problem
 from deciban.studio.render import render
+from deciban.studio.workspace import Workspace
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -42,10 +42,10 @@ FETCH_HEADER = b"x-studio"
 
 
 class StudioGate:
-    """An ASGI application around all routes."""
+    """An ASGI application around all routes; requests with the cookie get the workspace."""
 
-    def __init__(self, app: ASGIApp, access: Access, report_address: Callable[[str], None] | None = None) -> None:
-        self.app, self.access, self._report_address = app, access, report_address
+    def __init__(self, app: ASGIApp, access: Access, workspace: Workspace) -> None:
+        self.app, self.access, self.workspace = app, access, workspace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -77,7 +77,7 @@ class StudioGate:
             await answer_error(error, scope, receive)(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> Response | None:
-        """Refuse a request that may not be answered; a token is answered by a cookie; None: go on."""
+        """Return the answer to a token, None for a request that the routes answer; raise a Problem for any other."""
         headers = scope["studio_headers"]
         check_host(headers.get(b"host", b"").decode("latin-1"))
         if scope["path"].startswith(STATIC_PATH):
@@ -86,17 +86,19 @@ class StudioGate:
             check_origin(headers)
         token = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN_PARAMETER)
         if token and scope["method"] == "GET":
-            return self._exchange(token[0], headers)
+            return self._exchange_token(token[0], headers)
         if not self.access.has_cookie(headers):
             raise Problem(401, NO_COOKIE)
+        scope["studio"] = self.workspace  # only now: pages, those of errors too, say what is open
         return None
 
-    def _exchange(self, token: str, headers: dict[bytes, bytes]) -> Response:
+    def _exchange_token(self, token: str, headers: dict[bytes, bytes]) -> Response:
         """Answer a request with a token: by the cookie, and the first page, whose address has no token."""
         if self.access.use_token(token):
-            if self._report_address is not None:
-                self._report_address(self.access.path)
-            return RedirectResponse("/", 303, {"set-cookie": self.access.set_cookie})
+            report_address = self.workspace.settings.report_address
+            if report_address is not None:
+                report_address(self.access.path)
+            return RedirectResponse("/", 303, {"set-cookie": self.access.cookie_header})
         if self.access.has_cookie(headers):
             return RedirectResponse("/", 303)
         raise Problem(401, USED_TOKEN)
@@ -110,7 +112,7 @@ USED_TOKEN = (
 
 
 def check_origin(headers: dict[bytes, bytes]) -> None:
-    """Refuse a request that changes something unless a page of this studio has sent it."""
+    """Refuse a request unless its headers say that a page of this studio has sent it."""
     host, origin = headers.get(b"host", b"").decode("latin-1"), headers.get(b"origin")
     if origin is None:
         is_own = headers.get(b"sec-fetch-site") == b"same-origin"
@@ -121,7 +123,7 @@ def check_origin(headers: dict[bytes, bytes]) -> None:
 
 
 def add_headers(path: str, headers: Any) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer with those of every answer; only scripts and styles may be cached."""
+    """Return headers with those of `HEADERS` that they lack; browsers may keep only scripts and styles."""
     present = {name.lower() for name, _ in headers}
     cached = "no-cache" if path.startswith(STATIC_PATH) else "no-store"
     more = {**HEADERS, "cache-control": cached}
@@ -129,7 +131,7 @@ def add_headers(path: str, headers: Any) -> list[tuple[bytes, bytes]]:
 
 
 def answer_error(error: Exception, scope: Scope, receive: Receive) -> Response:
-    """Return a page, or for the script JSON, with the message of an error."""
+    """Return a page, or for the script JSON, with the message of an error; log an unexpected one."""
     if isinstance(error, HTTPException):
         problem = Problem(error.status_code, f"there is no page {scope['path'][:200]}. Hint: use the menu")
     else:

@@ -33,17 +33,17 @@ class Job:
         return self
 
     def begin(self, doing: str, things: str, total: int) -> None:
-        """Begin to count other things than rows read."""
+        """Begin another stage: what is done, the things that are counted, and their number (0: unknown)."""
         self.label, self.things, self.total, self.done = doing, things, total, 0
         self.check()
 
     def __call__(self, done: int) -> None:
-        """Note how many rows were read."""
+        """Note how many rows, or other things, are done."""
         self.done = done
         self.check()
 
     def check(self) -> None:
-        """Raise an error if the job was stopped."""
+        """Raise StoppedError if the job was stopped."""
         if self._stop.is_set():
             raise StoppedError
 
@@ -52,10 +52,11 @@ class Job:
         self._stop.set()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for the end of the work."""
+        """Wait for the end of the work, at most so many seconds."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
+        """Do the work; its state is then done, stopped or failed."""
         try:
             with collect_warnings() as self.warnings:
                 self.next_path = self._work(self)

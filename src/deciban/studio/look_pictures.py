@@ -40,7 +40,7 @@ class PictureKind(NamedTuple):
 
 
 def list_number_columns(workspace: Workspace) -> list[str]:
-    """Return the columns of numbers of the open table, the strongest first."""
+    """Return the columns of numbers that the open table and model have, the strongest first; none without either."""
     if workspace.model is None or workspace.data is None:
         return []
     roles = workspace.model.roles
@@ -50,7 +50,7 @@ def list_number_columns(workspace: Workspace) -> list[str]:
 
 
 def choose_columns(workspace: Workspace, options: Options) -> list[str]:
-    """Return the two columns of a boundary: those of the options, else the two strongest."""
+    """Return the two columns of a boundary: those of the options, else the strongest; InputError for fewer."""
     numbers = list_number_columns(workspace)
     if len(numbers) < 2:
         raise InputError("a boundary is drawn over two columns of numbers, and this table has fewer")
@@ -60,14 +60,13 @@ def choose_columns(workspace: Workspace, options: Options) -> list[str]:
 
 
 def _draw_boundary(workspace: Workspace, options: Options) -> str:
-    from deciban import plots
     from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
 
     columns = choose_columns(workspace, options)
     X, y = read_numbers_and_classes(workspace.need_data().source(), columns, workspace.need_target())
     model = deciban.GaussianBayes(covariance=_choose_covariance(options)).fit(X, y)
     rows = draw_sample(len(X))
-    return draw_svg(plots.boundary, model, X[rows], y[rows], names=columns)
+    return draw_svg("boundary", model, X[rows], y[rows], names=columns)
 
 
 def _choose_covariance(options: Options) -> str:
@@ -121,11 +120,9 @@ def _write_model_python(workspace: Workspace, call: str, name: str) -> str:
 
 
 def _draw_densities(workspace: Workspace, options: Options) -> str:
-    from deciban import plots
-
     model, column = workspace.need_model(), options.get("column", "")
     rows = None if workspace.data is None else workspace.data.source()
-    return draw_svg(plots.densities, model, rows, columns=[column] if column in model.roles else None)
+    return draw_svg("densities", model, rows, columns=[column] if column in model.roles else None)
 
 
 def _write_densities_command(workspace: Workspace, options: Options) -> str:
@@ -142,16 +139,14 @@ def _write_densities_python(workspace: Workspace, options: Options) -> str:
 
 
 def _choose_pair(workspace: Workspace, options: Options) -> tuple[Any, Any] | None:
-    """Return the two classes of a nomogram; None where they are left to it."""
+    """Return the two classes of a nomogram that the options name; None where they do not name two of the model's."""
     by_name = {str(label): label for label in workspace.need_model().classes}
     first, second = (by_name.get(options.get(name, "")) for name in ("for", "against"))
     return None if first is None or second is None or first == second else (first, second)
 
 
 def _draw_nomogram(workspace: Workspace, options: Options) -> str:
-    from deciban import plots
-
-    return draw_svg(plots.nomogram, workspace.need_model(), classes=_choose_pair(workspace, options))
+    return draw_svg("nomogram", workspace.need_model(), classes=_choose_pair(workspace, options))
 
 
 def _write_nomogram_command(workspace: Workspace, options: Options) -> str:
@@ -166,65 +161,50 @@ def _write_nomogram_python(workspace: Workspace, options: Options) -> str:
     return _write_model_python(workspace, f"nomogram(model{chosen})", "nomogram")
 
 
-def _draw_report(name: str) -> Callable[[Workspace, Options], str]:
-    def draw(workspace: Workspace, options: Options) -> str:
-        from deciban import plots
+def _make_report_kind(name: str, title: str, caption: str) -> PictureKind:
+    """Return the picture of a report on held-out rows that the function `name` of `deciban.plots` draws."""
 
+    def draw(workspace: Workspace, options: Options) -> str:
         if workspace.report is None:
             raise UndefinedError("this model has no report on held-out rows. Hint: train it on the page Train")
-        return draw_svg(getattr(plots, name), workspace.report)
+        return draw_svg(name, workspace.report)
 
-    return draw
+    def choose_learner(workspace: Workspace) -> dict[str, str]:
+        learner = workspace.need_model().learner
+        return {} if learner == "bayes" else {"learner": learner}  # naive Bayes is the default
 
+    def write_command(workspace: Workspace, options: Options) -> str:
+        table, more = format_table_words(workspace), format_options(choose_learner(workspace))
+        return f"deciban plot {name} {table}{more} -o {name}.svg"
 
-def _draw_dependence(workspace: Workspace, options: Options) -> str:
-    from deciban import plots
+    def write_python(workspace: Workspace, options: Options) -> str:
+        return (
+            "import deciban\nfrom deciban import plots\n"
+            f"model = deciban.train({format_table_arguments(workspace, **choose_learner(workspace))})\n"
+            f"plots.{name}(model.held_out).figure.savefig('{name}.svg')"
+        )
 
-    target = workspace.need_target()
-    found = deciban.dependence(workspace.need_data().table, target=target, roles=workspace.roles)
-    return draw_svg(plots.dependence, found)
-
-
-def _draw_learning(workspace: Workspace, options: Options) -> str:
-    from deciban import plots
-
-    target = workspace.need_target()
-    curve = deciban.learning_curve(workspace.need_data().table, target=target, roles=workspace.roles)
-    return draw_svg(plots.learning, curve)
-
-
-def _write_table_command(name: str) -> Callable[[Workspace, Options], str]:
-    return lambda workspace, options: f"deciban plot {name} {format_table_words(workspace)} -o {name}.svg"
+    return PictureKind(title, caption, "report", draw, write_command, write_python)
 
 
-def _write_report_command(name: str) -> Callable[[Workspace, Options], str]:
-    def write(workspace: Workspace, options: Options) -> str:
-        more = format_options(_choose_learner(workspace))
-        return f"deciban plot {name} {format_table_words(workspace)}{more} -o {name}.svg"
+def _make_table_kind(name: str, function: str, title: str, caption: str) -> PictureKind:
+    """Return the picture of what a function of `deciban` measures of the open table, drawn by `plots.NAME`."""
 
-    return write
+    def draw(workspace: Workspace, options: Options) -> str:
+        target, data = workspace.need_target(), workspace.need_data()
+        return draw_svg(name, getattr(deciban, function)(data.table, target=target, roles=workspace.roles))
 
+    def write_command(workspace: Workspace, options: Options) -> str:
+        return f"deciban plot {name} {format_table_words(workspace)} -o {name}.svg"
 
-def _choose_learner(workspace: Workspace) -> dict[str, str]:
-    """Return the learner of the open model as an option; none for naive Bayes, which is the default."""
-    learner = workspace.need_model().learner
-    return {} if learner == "bayes" else {"learner": learner}
+    def write_python(workspace: Workspace, options: Options) -> str:
+        return (
+            "import deciban\nfrom deciban import plots\n"
+            f"measured = deciban.{function}({format_table_arguments(workspace)})\n"
+            f"plots.{name}(measured).figure.savefig('{name}.svg')"
+        )
 
-
-def _write_report_python(name: str) -> Callable[[Workspace, Options], str]:
-    return lambda workspace, options: (
-        "import deciban\nfrom deciban import plots\n"
-        f"model = deciban.train({format_table_arguments(workspace, **_choose_learner(workspace))})\n"
-        f"plots.{name}(model.held_out).figure.savefig('{name}.svg')"
-    )
-
-
-def _write_table_python(name: str, function: str) -> Callable[[Workspace, Options], str]:
-    return lambda workspace, options: (
-        "import deciban\nfrom deciban import plots\n"
-        f"measured = deciban.{function}({format_table_arguments(workspace)})\n"
-        f"plots.{name}(measured).figure.savefig('{name}.svg')"
-    )
+    return PictureKind(title, caption, "data", draw, write_command, write_python)
 
 
 KINDS: Mapping[str, PictureKind] = {
@@ -237,24 +217,17 @@ KINDS: Mapping[str, PictureKind] = {
     "nomogram": PictureKind(
         "Nomogram", "The model on a sheet: read off the decibans of each column, add them up, find the probability.",
         "model", _draw_nomogram, _write_nomogram_command, _write_nomogram_python),
-    "reliability": PictureKind(
-        "Reliability", "How often answers are right, against the probability they were given with.",
-        "report", _draw_report("reliability"), _write_report_command("reliability"),
-        _write_report_python("reliability")),
-    "roc": PictureKind(
-        "ROC", "Hits against false alarms, for every threshold.",
-        "report", _draw_report("roc"), _write_report_command("roc"), _write_report_python("roc")),
-    "confusion": PictureKind(
-        "Confusion", "Which classes are taken for which.",
-        "report", _draw_report("confusion"), _write_report_command("confusion"), _write_report_python("confusion")),
-    "dependence": PictureKind(
-        "Dependence", "How strongly columns depend on each other: above the diagonal overall, below it within "
-        "a class, where naive Bayes assumes none.",
-        "data", _draw_dependence, _write_table_command("dependence"),
-        _write_table_python("dependence", "dependence")),
-    "learning": PictureKind(
-        "Learning curve", "The accuracy of models of more and more rows: would more rows help?",
-        "data", _draw_learning, _write_table_command("learning"), _write_table_python("learning", "learning_curve")),
+    "reliability": _make_report_kind(
+        "reliability", "Reliability", "How often answers are right, against the probability they were given with."),
+    "roc": _make_report_kind("roc", "ROC", "Hits against false alarms, for every threshold."),
+    "confusion": _make_report_kind("confusion", "Confusion", "Which classes are taken for which."),
+    "dependence": _make_table_kind(
+        "dependence", "dependence", "Dependence",
+        "How strongly columns depend on each other: above the diagonal overall, below it within a class, where naive "
+        "Bayes assumes none."),
+    "learning": _make_table_kind(
+        "learning", "learning_curve", "Learning curve",
+        "The accuracy of models of more and more rows: would more rows help?"),
 }  # fmt: skip
 """The pictures, in the order of the page."""
 

@@ -17,7 +17,6 @@ from deciban.html_fragments import Bar, Markup, draw_waterfall
 from deciban.mail.filter import MAX_CLUES, CachingMailFilter, MailFilter
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.verdicts import UNSURE, Verdict
-from deciban.mail.sources.message_files import Problem as MailProblem
 from deciban.mail.sources.message_sources import read_mail
 from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores.explanation import format_odds
@@ -109,7 +108,7 @@ class MailQueue:
         n_bytes, n = 0, 0
         with self.open_filter() as mail:
             for place in self.settings.mail_sources:
-                for found in read_mail(place, problems=lambda problem: problems.append(_describe_problem(problem))):
+                for found in read_mail(place, problems=lambda each: problems.append(clip_text(str(each), 200))):
                     message = QueuedMessage(found.name, found.raw, found.time, compute_digest(found.raw))
                     kind = _classify(mail, message)
                     verdicts[kind] += 1
@@ -123,9 +122,9 @@ class MailQueue:
         self.scanned_at = time.time()
 
     def show_next(self, skip: int = 0) -> ShownMessage | None:
-        """Return the first message of the queue, or one after it, of which the filter is still unsure.
+        """Return the first message after `skip` others of which the filter is still unsure; None where it is of none.
 
-        Others that are met leave the queue: the filter has become sure, or they were learned elsewhere.
+        The queue is a circle. Others that are met leave it as the filter is sure now, or they were learned elsewhere.
         """
         with self.open_filter() as mail:
             keys = list(self.waiting)
@@ -151,7 +150,7 @@ class MailQueue:
         return done
 
     def undo(self, key: str) -> LearnedMessage:
-        """Unlearn a message that was learned here; it is the first of the queue again."""
+        """Unlearn a message that was learned here; it is the first of the queue again, `decided` ones the last."""
         done = next((each for each in self.learned if each.message.key == key), None)
         if done is None:
             raise Problem(409, "this message was not learned here, or its learning was undone before")
@@ -173,10 +172,6 @@ def _classify(mail: MailFilter, message: QueuedMessage) -> str:
     if mail.store.find_label(message.digest) is not None:
         return "known"
     return mail.classify(message.raw, clues=0).label
-
-
-def _describe_problem(problem: MailProblem) -> str:
-    return clip_text(str(problem), 200)
 
 
 def _show(mail: MailFilter, message: QueuedMessage) -> ShownMessage:

@@ -58,7 +58,7 @@ def open_file(workspace: Workspace, path: str, name: str | None = None) -> None:
 
 
 def open_model_file(workspace: Workspace, path: str, name: str | None = None) -> None:
-    """Open a model file; a table that is open and has its columns stays open."""
+    """Open a model file, shown under `name`; a table that is open and has its columns stays open."""
     model, shown = open_model(Path(path)), name or os.path.basename(path)
     workspace.keep_data_for(model)
     workspace.set_model(model, shown, model.held_out)
@@ -76,7 +76,7 @@ def open_example(workspace: Workspace, name: str) -> None:
 
 
 def open_table(workspace: Workspace, data: DataSet) -> None:
-    """Open a table, with the column that is probably the one to predict."""
+    """Open a table, with the column that is probably the one to predict; InputError for one without rows."""
     if not data.head.num_rows:
         raise InputError(f"{data.name} has no rows, only a header. Hint: a table to learn from needs some")
     workspace.set_data(data, guess_target(data)[0])

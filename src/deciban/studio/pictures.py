@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -17,11 +16,12 @@ NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 SIZE = re.compile(r'\A<svg ([^>]*?)width="([\d.]+)pt" height="([\d.]+)pt"', re.DOTALL)
 
 
-def draw_svg(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
-    """Call a function of `deciban.plots`, and return its picture as a complete SVG document.
+def draw_svg(name: str, *args: Any, **kwargs: Any) -> str:
+    """Call the function of `deciban.plots` of this name, and return its picture as a complete SVG document.
 
     The same picture gives the same text: there is no date, and identifiers are not random.
     """
+    from deciban import plots
     from deciban.plots.style import need_matplotlib
 
     need_matplotlib()
@@ -31,7 +31,7 @@ def draw_svg(draw: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
         matplotlib.use("Agg")  # draws without a window
         from matplotlib import pyplot, rc_context
 
-        drawn = draw(*args, **kwargs)
+        drawn = getattr(plots, name)(*args, **kwargs)
         figure = drawn if hasattr(drawn, "savefig") else drawn.figure
         file = io.BytesIO()
         with rc_context({"svg.hashsalt": "deciban"}):

@@ -40,7 +40,10 @@ def render_fragment(template: str, **context: Any) -> str:
 def render(
     request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
 ) -> HTMLResponse:
-    """Return the page of a template that extends layout.html, with these variables and those of the layout."""
+    """Return the page of a template that extends layout.html, with these variables and those of the layout.
+
+    The page shows the notice of the workspace, which is cleared, unless the script asks for it.
+    """
     from deciban.studio.pages import PAGES
 
     workspace = request.scope.get("studio")
@@ -54,7 +57,7 @@ def render(
 
 
 def format_size(n_bytes: int) -> str:
-    """Format a number of bytes.
+    """Format a number of bytes in decimal units, with three digits.
 
     >>> format_size(512), format_size(1 << 30)
     ('512 bytes', '1.07 GB')

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deciban.formatting import format_number, format_percent
+from deciban.studio.findings import get_findings
 
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
     from deciban.model.model import Model
+    from deciban.studio.workspace import Workspace
 
 MAX_CONFUSION_TABLE_CLASSES = 12
 """The number of classes up to which the confusion is a table; of more it is a picture."""
@@ -46,6 +48,19 @@ class ConfusionCell:
     rows: str
     share: float
     is_right: bool
+
+
+def describe_model(workspace: Workspace) -> dict[str, Any]:
+    """Return the variables of templates that describe the open model; without a report, the figures in its file."""
+    model, report = workspace.need_model(), workspace.report
+    quality = report.to_dict() if report is not None else model.quality
+    return {
+        "figures": list_figures(quality) if quality else [],
+        "sentence": describe_accuracy(quality) if quality else "",
+        "confusion": make_confusion(report) if report is not None else [],
+        "strongest": list_strongest(model),
+        "findings": get_findings(workspace),
+    }
 
 
 def list_figures(quality: Mapping[str, Any]) -> list[Figure]:
@@ -95,7 +110,7 @@ def make_confusion(report: Report) -> list[tuple[str, list[ConfusionCell]]]:
 
 
 def list_strongest(model: Model) -> list[StrongColumn]:
-    """Return the columns with the strongest evidence for the true class."""
+    """Return the features with the strongest evidence for the true class, in decibans, at most `SHOWN_FEATURES`."""
     strongest = model.describe().strongest[:SHOWN_FEATURES]
     largest = max([s.evidence for s in strongest if s.evidence < float("inf")], default=0.0) or 1.0
     return [

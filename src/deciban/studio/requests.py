@@ -20,6 +20,9 @@ R = TypeVar("R")
 MAX_FORM_BYTES = 1 << 22
 """Bytes of the longest form or JSON document."""
 
+MAX_NUMBER_DIGITS = 15
+"""Digits of the largest whole number in a form or an address."""
+
 
 def get_workspace(request: Request) -> Workspace:
     """Return the workspace of the studio."""
@@ -27,19 +30,19 @@ def get_workspace(request: Request) -> Workspace:
     return found
 
 
-async def read_body(request: Request, max_bytes: int = MAX_FORM_BYTES) -> bytes:
-    """Return the body of a request; refuse one that is too long."""
+async def _read_body(request: Request) -> bytes:
+    """Return the body of a request; refuse one that is longer than `MAX_FORM_BYTES`."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > max_bytes:
-            raise Problem(413, f"the form is longer than {max_bytes} bytes", {"connection": "close"})
+        if len(body) > MAX_FORM_BYTES:
+            raise Problem(413, f"the form is longer than {MAX_FORM_BYTES} bytes", {"connection": "close"})
     return bytes(body)
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form, the last of each name."""
-    body = await read_body(request)
+    """Return the fields of a form as texts; of several of one name, the last."""
+    body = await _read_body(request)
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10_000))
     except ValueError:
@@ -49,12 +52,17 @@ async def read_form(request: Request) -> dict[str, str]:
 async def read_json(request: Request) -> dict[str, Any]:
     """Return the JSON object that a script has sent."""
     try:
-        found = json.loads(await read_body(request))
+        found = json.loads(await _read_body(request))
     except ValueError:
         raise Problem(400, "the request has no valid JSON") from None
     if not isinstance(found, dict):
         raise Problem(400, "the request has no JSON object")
     return found
+
+
+def parse_whole_number(text: str) -> int | None:
+    """Return a whole number ≥ 0 of at most `MAX_NUMBER_DIGITS` digits; None for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS else None
 
 
 async def run(workspace: Workspace, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -68,5 +76,5 @@ async def run(workspace: Workspace, function: Callable[P, R], *args: P.args, **k
 
 
 def redirect(path: str) -> RedirectResponse:
-    """Answer a form: the browser goes to another page."""
+    """Return the answer to a form after which the browser goes to another page."""
     return RedirectResponse(path, 303)

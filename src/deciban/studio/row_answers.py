@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from deciban import engines
@@ -32,7 +32,7 @@ MAX_SHOWN_CHANGES = 6
 
 @dataclass(frozen=True)
 class RowAnswer:
-    """The posterior of a row, its most probable class, and the evidence for one class against another."""
+    """The posterior of a row, its most probable class with its probability, and the evidence for one of two."""
 
     posterior: list[tuple[Any, float]]
     explanation: Explanation
@@ -41,12 +41,15 @@ class RowAnswer:
 
     @property
     def total(self) -> float:
-        """The sum of all evidence."""
+        """The sum of all evidence, in decibans."""
         return float(self.explanation.total[0])
 
 
 def answer_row(model: Model, row: Source, favoured: str | None = None) -> RowAnswer:
-    """Return the answer for a row: the evidence for the class of this name, or else for the most probable one."""
+    """Return the answer for a row, with the evidence for one class against the most probable of the others.
+
+    It is the class of the name `favoured`, or else the most probable one.
+    """
     (_, parts), *_ = model._read_blocks(row, True, model._make_unseen_monitor())
     p = model._score(parts, "posterior", engines.thread_count(1))[0].tolist()
     order = sorted(range(len(p)), key=lambda k: -p[k])
@@ -109,11 +112,9 @@ def list_word_reasons(explanation: Explanation) -> list[Reason]:
     return sorted([*words, *found.others], key=lambda reason: -abs(reason.decibans))
 
 
-def show_comparison(
-    model: Model, one: RowAnswer, other: RowAnswer, rows: tuple[dict[str, Any], dict[str, Any]]
-) -> Markup:
-    """Return two rows side by side: the cells that differ, their evidence for the same class, and the posteriors."""
-    evidence = [_evidence_by_column(answer) for answer in (one, other)]
+def show_comparison(one: RowAnswer, other: RowAnswer, rows: Sequence[dict[str, Any]]) -> Markup:
+    """Return two rows side by side: predictions, and cells and evidence of columns whose evidence differs."""
+    evidence = [_sum_evidence_by_column(answer) for answer in (one, other)]
     names = dict.fromkeys([*evidence[0], *evidence[1]])
     lines = []
     for name in names:
@@ -130,8 +131,8 @@ def show_comparison(
     return element("div", element("p", f"Kept row: {p[0]}. This row: {p[1]}."), table, class_="db")
 
 
-def _evidence_by_column(answer: RowAnswer) -> dict[str, float]:
-    """Return the evidence of each column, and of the terms of no column by their names."""
+def _sum_evidence_by_column(answer: RowAnswer) -> dict[str, float]:
+    """Return the evidence of each column in decibans, and that of the terms of no column by their names."""
     found: dict[str, float] = {}
     for entry in answer.explanation.detailed_entries(0):
         name = entry.what if entry.column is None else entry.column
@@ -143,13 +144,11 @@ def answer_pair(model: Model, kept: Source, present: Source) -> tuple[RowAnswer,
     """Return the answers for two rows, both for the class that is most probable in the first, and the same other."""
     one = answer_row(model, kept)
     pair = one.explanation.winner[0], one.explanation.runner_up[0]
-    other = answer_row(model, present)
-    explanation = explain_rows(model, present, pair, 1, True)
-    return one, RowAnswer(other.posterior, explanation, other.prediction, other.probability)
+    return one, replace(answer_row(model, present), explanation=explain_rows(model, present, pair, 1, True))
 
 
 def show_changes(model: Model, row: Source) -> Markup:
-    """Return a sentence for each single change that flips the prediction."""
+    """Return a sentence for each single change that flips the prediction, at most `MAX_SHOWN_CHANGES`."""
     changes = find_single_changes(model, row)[:MAX_SHOWN_CHANGES]
     if not changes:
         return element("p", "No single change of a value within what was learned gives another answer.")
@@ -157,7 +156,7 @@ def show_changes(model: Model, row: Source) -> Markup:
 
 
 def _describe_change(change: SingleChange) -> Markup:
-    """Describe a change, with a button that makes it."""
+    """Return a change and its result in words, with a button that makes it."""
     before, after = format_cell(change.before) or "missing", format_cell(change.after)
     if change.word is not None:
         what = join(element("b", change.column), f" without “{format_word(change.word)}”")

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from deciban.model.columns import Column, split_levels
 from deciban.model.model import Model
-from deciban.model.single_changes import read_typed_row
 from deciban.server.problems import Problem
 from deciban.sources.cell_rows import CellRows
 
@@ -45,13 +44,15 @@ class RowField:
 def make_fields(model: Model, row: Mapping[str, Any]) -> list[RowField]:
     """Return a field for each column that the model reads, with the value of the row."""
     levels, ranges = list_levels(model), model.ranges
-    read = filter(is_read, model.columns)
-    return [_make_field(column, levels, ranges.get(column.name, (0.0, 1.0)), row.get(column.name)) for column in read]
+    return [
+        _make_field(column, levels, ranges.get(column.name, (0.0, 1.0)), row.get(column.name))
+        for column in list_read_columns(model)
+    ]
 
 
-def is_read(column: Column) -> bool:
-    """Return whether a model reads a column."""
-    return bool(column.modelled_features)
+def list_read_columns(model: Model) -> list[Column]:
+    """Return the columns that a model reads."""
+    return [column for column in model.columns if column.modelled_features]
 
 
 def _make_field(
@@ -118,7 +119,7 @@ def choose_typical_row(model: Model) -> dict[str, Any]:
     """Return a row to begin with where no table is open: the middle of each range, the first of the levels."""
     row: dict[str, Any] = {}
     levels, ranges = list_levels(model), model.ranges
-    for column in filter(is_read, model.columns):
+    for column in list_read_columns(model):
         if column.name in levels:
             row[column.name] = next(iter(levels[column.name]), None)
         elif column.name in ranges:
@@ -131,11 +132,11 @@ def choose_typical_row(model: Model) -> dict[str, Any]:
 
 
 def read_row(model: Model, values: Any) -> CellRows:
-    """Return the row of a form as a table of one row; refuse what is no row."""
+    """Return the row of a form as a table of one row, of the columns that the model reads; refuse what is no row."""
     if not isinstance(values, dict):
         raise Problem(400, "the request has no row")
     row = {}
-    for column in filter(is_read, model.columns):
+    for column in list_read_columns(model):
         cell = values.get(column.name)
         if not isinstance(cell, (str, int, float, type(None))) or len(str(cell)) > MAX_CELL_CHARACTERS:
             raise Problem(400, f"the value of {column.name!r} is no text and no number, or too long")
@@ -144,7 +145,7 @@ def read_row(model: Model, values: Any) -> CellRows:
 
 
 def parse_cell(column: Column, text: str) -> Any:
-    """Return the text of a field as the form has written it: a plain number, an ISO date, or a text.
+    """Return the value of a field as the form has written it: a plain number, an ISO date, or a text; None if empty.
 
     What is written otherwise stays a text, which is read in the format of the table's column.
     """
@@ -157,8 +158,3 @@ def parse_cell(column: Column, text: str) -> Any:
         return (convert(text.strip()) if convert else text) if text.strip() else None
     except ValueError:
         return text
-
-
-def type_row(model: Model, values: Any) -> dict[str, Any]:
-    """Return the row of a form with its numbers and dates converted."""
-    return read_typed_row(model, read_row(model, values))

@@ -74,7 +74,7 @@ class Workspace:
         self.close_model()
 
     def _close_data(self) -> None:
-        """Close the table; a file that was dropped is removed, unless work in progress may be reading it."""
+        """Close the table, and forget the state of pages; remove a dropped file, unless a job may be reading it."""
         if self.data is not None and not self.is_working:
             folder = Path(self.data.path).parent
             if folder.parent == self.settings.folder:
@@ -88,7 +88,7 @@ class Workspace:
         return self.job is not None and self.job.state == "running"
 
     def keep_data_for(self, model: Model) -> None:
-        """Close the open table unless it has the columns and the target of a model that is about to be opened."""
+        """Choose the target of a model that is about to be opened; close the open table if it lacks its columns."""
         if self.data is None:
             return
         needed = {model.target, *(column.name for column in model.columns if column.role != "skip")}
@@ -117,7 +117,7 @@ class Workspace:
         return name
 
     def start_job(self, label: str, work: Callable[[Job], str], total: int | None = None) -> Job:
-        """Run a function in a thread; it returns the path of the page with its result. One job runs at a time."""
+        """Run `work` in a thread; it returns the path of the page with its result. Refuse where another job runs."""
         if self.job is not None and self.is_working:
             raise Problem(409, f"there is work in progress: {self.job.label}. Hint: wait for its end, or stop it")
         self.job = Job(label, work, total).start()

@@ -24,10 +24,10 @@ Handlers use `deciban.studio.requests`: `get_workspace`, `read_form`, `read_json
 function, …)`, which calls a function in a thread that holds the workspace's lock: all that computes or draws is
 called so. `workspace.start_job(label, work, total)` starts longer work, see `jobs.Job`; a form with `data-job` shows
 its progress and then goes to the path that `work` has returned. `workspace.record(title, python, command)` appends a
-step to those of the page Take away. `deciban.studio.pictures.draw_svg` turns a picture of `deciban.plots` into SVG,
-and `inline_svg` into an element of a page. Errors are raised: a `DecibanError` or a `Problem` becomes a page, or JSON
-for `fetch`. Code that changes a model calls `workspace.set_model` afterwards, so that what was computed for the
-former one is dropped.
+step to those of the page Take away. `deciban.studio.pictures.draw_svg` draws a picture of `deciban.plots`, given by
+its name, as SVG, and `inline_svg` makes it an element of a page. Errors are raised: a `DecibanError` or a `Problem`
+becomes a page, or JSON for `fetch`. Code that changes a model calls `workspace.set_model` afterwards, so that what
+was computed for the former one is dropped.
 
 In the script (`static/studio.js`): `studio.post(path, object)` and `studio.get(path)` return JSON or raise an Error
 with the message; `studio.fragment(path)` returns HTML. An element with `data-load="/path"` is filled with the HTML of

@@ -14,7 +14,7 @@ from deciban.errors import InputError
 from deciban.model.model import Model
 from deciban.model.single_changes import read_typed_row
 from deciban.studio.render import render
-from deciban.studio.requests import get_workspace, read_json, run
+from deciban.studio.requests import get_workspace, parse_whole_number, read_json, run
 from deciban.studio.row_answers import (
     answer_pair,
     answer_row,
@@ -23,7 +23,7 @@ from deciban.studio.row_answers import (
     show_changes,
     show_comparison,
 )
-from deciban.studio.row_fields import choose_typical_row, make_fields, read_row, type_row
+from deciban.studio.row_fields import choose_typical_row, make_fields, read_row
 from deciban.studio.workspace import Workspace
 
 
@@ -39,8 +39,7 @@ async def show(request: Request) -> Response:
 
 def read_row_number(request: Request) -> int:
     """Return the number of the row that an address asks for, from 1; 1 where it is no number."""
-    text = request.query_params.get("row", "1")
-    return max(int(text), 1) if text.isascii() and text.isdecimal() and len(text) < 16 else 1
+    return parse_whole_number(request.query_params.get("row", "")) or 1
 
 
 def _make_context(workspace: Workspace, number: int) -> dict[str, Any]:
@@ -57,9 +56,9 @@ def _make_context(workspace: Workspace, number: int) -> dict[str, Any]:
 
 
 def find_row(workspace: Workspace, number: int) -> tuple[dict[str, Any], str, int]:
-    """Return a row of the open table, its class as text, and its number; a typical row where there is no table.
+    """Return a row of the open table, its class as text, and its number from 1; beyond the last row, the first.
 
-    Beyond the last row, the first is returned.
+    Where no table is open, a typical row has the number 0; the class is empty where it is not known.
     """
     model = workspace.need_model()
     if workspace.data is None:
@@ -93,14 +92,15 @@ async def answer(request: Request) -> Response:
 
 
 def _answer(workspace: Workspace, sent: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON answer for the row that was sent; with a kept row, also the comparison of the two."""
     start, model = time.perf_counter(), workspace.need_model()
     row, favoured = read_row(model, sent.get("row")), sent.get("favoured")
     found = answer_row(model, row, favoured if isinstance(favoured, str) else None)
     result = {"html": show_answer(found, get_order(workspace, model)), "prediction": str(found.prediction)}
     if sent.get("kept") is not None:
         kept = read_row(model, sent["kept"])
-        rows = type_row(model, sent["kept"]), type_row(model, sent["row"])
-        result["comparison"] = show_comparison(model, *answer_pair(model, kept, row), rows)
+        rows = [read_typed_row(model, each) for each in (kept, row)]
+        result["comparison"] = show_comparison(*answer_pair(model, kept, row), rows)
     return result | {"milliseconds": 1000 * (time.perf_counter() - start)}
 
 

@@ -108,13 +108,8 @@ async def show_picture(request: Request) -> Response:
     comparison = _get_comparison(workspace)
     if comparison is None:
         raise Problem(409, "the learners were not compared yet")
-
-    def draw() -> str:
-        from deciban import plots
-
-        return draw_svg(plots.comparison, comparison)
-
-    return HTMLResponse(inline_svg(await run(workspace, draw), "How much worse each learner is than the best"))
+    svg = await run(workspace, draw_svg, "comparison", comparison)
+    return HTMLResponse(inline_svg(svg, "How much worse each learner is than the best"))
 
 
 def _get_model(workspace: Workspace, name: str) -> Any:

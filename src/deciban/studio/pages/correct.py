@@ -28,11 +28,8 @@ from deciban.studio.corrections import (
 from deciban.studio.jobs import Job
 from deciban.studio.pages.ask import get_order, read_row_number
 from deciban.studio.render import render
-from deciban.studio.requests import get_workspace, read_form, redirect, run
+from deciban.studio.requests import get_workspace, parse_whole_number, read_form, redirect, run
 from deciban.studio.workspace import Workspace
-
-MAX_ROW_DIGITS = 15
-"""Digits of the largest number of a row that a form may send."""
 
 
 async def show(request: Request) -> Response:
@@ -66,12 +63,11 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
 async def apply(request: Request) -> Response:
     """Correct the label of a row, or forget it: at once, or by a job that fits the model again."""
     workspace, form = get_workspace(request), await read_form(request)
-    number, chosen = form.get("row", ""), form.get("label", "")
-    if not (number.isascii() and number.isdecimal() and 0 < len(number) <= MAX_ROW_DIGITS) or not chosen:
+    row, chosen = parse_whole_number(form.get("row", "")), form.get("label", "")
+    if row is None or not chosen:
         raise Problem(400, "a correction needs the number of a row and a label")
     if form.get("version", str(workspace.version)) != str(workspace.version):
         raise Problem(409, "the table or the model has changed since this page was loaded. Hint: load the page again")
-    row = int(number)
     label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
     done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
     if has_ledger(workspace.need_model()):

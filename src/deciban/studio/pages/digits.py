@@ -17,7 +17,7 @@ from deciban.formatting import format_probability
 from deciban.html_fragments import Markup, element
 from deciban.server.problems import Problem
 from deciban.studio.render import render
-from deciban.studio.requests import get_workspace, read_json, run
+from deciban.studio.requests import get_workspace, parse_whole_number, read_json, run
 
 SIDE = 8
 """Pixels in a line of an image, and its lines."""
@@ -41,11 +41,6 @@ class DigitsModel:
     labels: Array
     accuracy: float
     interval: tuple[float, float]
-
-    def score(self, pixels: Array) -> list[float]:
-        """Return the probability of each digit, 0 to 9, for an image of 64 pixels."""
-        p: list[float] = self.classifier.predict_proba(pixels[None])[0].tolist()
-        return p
 
 
 @cache
@@ -102,7 +97,7 @@ async def recognise(request: Request) -> Response:
     """Return the probability of each digit for a drawing of 8×8 pixels, and the drawing as SVG, in JSON."""
     pixels = read_pixels(await read_json(request))
     start = time.perf_counter()
-    p = await run(get_workspace(request), lambda: fit_digits().score(pixels))
+    p = await run(get_workspace(request), lambda: fit_digits().classifier.predict_proba(pixels[None])[0].tolist())
     best = max(range(len(p)), key=p.__getitem__)
     return JSONResponse(
         {
@@ -127,14 +122,14 @@ def _is_ink(value: Any) -> bool:
 
 async def show_example(request: Request) -> Response:
     """Return the pixels of a handwritten image, in JSON: image `number` of those of `digit`, counted in a circle."""
-    digit, number = (request.query_params.get(name, "0") for name in ("digit", "number"))
-    if not all(text.isascii() and text.isdecimal() and len(text) < 10 for text in (digit, number)):
+    digit, number = (parse_whole_number(request.query_params.get(name, "0")) for name in ("digit", "number"))
+    if digit is None or number is None:
         raise Problem(400, "digit and number are whole numbers")
     model = await run(get_workspace(request), fit_digits)
-    places = np.flatnonzero(model.labels == int(digit))
+    places = np.flatnonzero(model.labels == digit)
     if not len(places):
         raise Problem(404, f"there is no digit {digit}. Hint: 0 to 9")
-    return JSONResponse({"pixels": model.images[places[int(number) % len(places)]].tolist()})
+    return JSONResponse({"pixels": model.images[places[number % len(places)]].tolist()})
 
 
 ROUTES = [

@@ -15,7 +15,7 @@ from deciban.server.problems import Problem
 from deciban.studio.jobs import Job
 from deciban.studio.mail_queue import MailQueue, check_store
 from deciban.studio.render import render
-from deciban.studio.requests import get_workspace, read_form, redirect, run
+from deciban.studio.requests import get_workspace, parse_whole_number, read_form, redirect, run
 from deciban.studio.workspace import Workspace
 
 SHOWN_LEARNED = 10
@@ -38,8 +38,7 @@ async def show(request: Request) -> Response:
     problem = await run(workspace, check_store, workspace.settings)
     if problem:
         return render(request, "mail.html", problem=problem)
-    text = request.query_params.get("skip", "0")
-    skip = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    skip = parse_whole_number(request.query_params.get("skip", "")) or 0
     context = await run(workspace, _make_context, workspace, skip)
     return render(request, "mail.html", problem="", skip=skip, **context)
 

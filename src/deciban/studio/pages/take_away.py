@@ -12,8 +12,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from deciban.studio.downloads import (
+    encode_model,
     read_and_remove,
-    save_model,
     write_commands,
     write_predictions,
     write_python,
@@ -42,7 +42,7 @@ def attach(name: str) -> dict[str, str]:
 
 
 def _download(write: Callable[[Workspace], str | bytes], name: str, media_type: str) -> Route:
-    """Return the route of a download that is written in a moment."""
+    """Return the route of a download of this name, whose content a function returns."""
 
     async def download(request: Request) -> Response:
         workspace = get_workspace(request)
@@ -55,33 +55,27 @@ def _download(write: Callable[[Workspace], str | bytes], name: str, media_type: 
 async def download_model(request: Request) -> Response:
     """Return the model file."""
     workspace = get_workspace(request)
-    content = await run(workspace, save_model, workspace)
+    content = await run(workspace, encode_model, workspace)
     return Response(content, 200, attach(workspace.model_name), "application/octet-stream")
 
 
-async def download_predictions(request: Request) -> Response:
-    """Return the table with predictions, as CSV."""
-    workspace = get_workspace(request)
-    return await _send_csv(workspace, write_predictions, f"{workspace.need_data().stem}-predictions.csv")
+def _download_csv(path: str, write: Callable[[Workspace], Path], ending: str) -> Route:
+    """Return the route of a CSV file, named as the table with an ending, that a function writes; it is removed."""
 
+    async def download(request: Request) -> Response:
+        workspace = get_workspace(request)
+        name = f"{workspace.need_data().stem}-{ending}.csv"
+        file = await run(workspace, write, workspace)
+        return StreamingResponse(read_and_remove(file), 200, attach(name), "text/csv; charset=utf-8")
 
-async def download_table(request: Request) -> Response:
-    """Return the table with its corrected labels, as CSV."""
-    workspace = get_workspace(request)
-    return await _send_csv(workspace, write_table, f"{workspace.need_data().stem}-corrected.csv")
-
-
-async def _send_csv(workspace: Workspace, write: Callable[[Workspace], Path], name: str) -> Response:
-    """Return a file that a function writes, under a name, and remove it."""
-    path = await run(workspace, write, workspace)
-    return StreamingResponse(read_and_remove(path), 200, attach(name), "text/csv; charset=utf-8")
+    return Route(path, download)
 
 
 ROUTES = [
     Route("/take-away", show),
     Route("/take-away/model", download_model),
-    Route("/take-away/predictions", download_predictions),
-    Route("/take-away/table", download_table),
+    _download_csv("/take-away/predictions", write_predictions, "predictions"),
+    _download_csv("/take-away/table", write_table, "corrected"),
     _download(write_python, "steps.py", "text/x-python; charset=utf-8"),
     _download(write_commands, "steps.sh", "text/x-shellscript; charset=utf-8"),
     _download(write_report, "report.html", "text/html; charset=utf-8"),
