@@ -18,7 +18,7 @@ from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels
 from deciban.ledger.hashing import SURROGATES
 from deciban.sources.arrow_texts import replace_nulls
-from deciban.sources.arrow_types import is_text
+from deciban.sources.arrow_types import decode_dictionary, is_text
 from deciban.sources.cell_conversion import bad_cell_error, parse_texts
 from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.source import role_hint
@@ -44,7 +44,7 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
 
     Raises InputError with the name of the column where a value is not a number.
     """
-    array = _decode_dictionary(array)
+    array = decode_dictionary(array)
     try:
         if pa.types.is_temporal(array.type):
             array = array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64(), safe=False)
@@ -77,7 +77,7 @@ def _first_non_number(array: Any) -> str:
 def to_texts(array: Any) -> pa.DictionaryArray:
     """Convert values of any type to texts, as a dictionary of distinct ones; nulls and NaN are missing."""
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
-        array = _decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
+        array = decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
             array = _cast_to_text(array)  # Arrow cannot encode these types directly
@@ -106,13 +106,9 @@ def _cast_to_text(array: Any) -> Any:
         raise InputError(NO_TEXT.format(array.type)) from None
 
 
-def _decode_dictionary(array: Any) -> Any:
-    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
-
-
 def to_timestamps(array: Any) -> Any:
     """Convert dates to local dates and times without time zone; raises pyarrow's error where they are none."""
-    array = _decode_dictionary(array)
+    array = decode_dictionary(array)
     if pa.types.is_time(array.type):  # a time of day is one of the first day of 1970
         ticks = array.cast(pa.int64() if pa.types.is_time64(array.type) else pa.int32()).cast(pa.int64())
         array = ticks.cast(pa.timestamp(array.type.unit))
@@ -134,7 +130,7 @@ def parse_dates(array: Any, name: str, written: DateFormat = ISO) -> Any:
     if is_text(array.type):
         values, is_invalid = parse_texts(array, written)
         if is_invalid is not None and is_invalid.any():
-            raise bad_cell_error(name, _decode_dictionary(array)[int(is_invalid.argmax())].as_py(), written)
+            raise bad_cell_error(name, decode_dictionary(array)[int(is_invalid.argmax())].as_py(), written)
         return values
     try:
         return to_timestamps(array)

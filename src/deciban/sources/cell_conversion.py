@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 from deciban.errors import DecibanWarning, InputError, list_names
-from deciban.sources.arrow_types import is_text, replace_columns
+from deciban.sources.arrow_types import decode_dictionary, is_text, replace_columns
 from deciban.sources.date_formats import ORDERS, DateFormat
 from deciban.sources.number_formats import PLAIN, NumberFormat, ParsedCells, infer_number_format
 from deciban.sources.source import ColumnReading, Source, SourceView, role_hint
@@ -71,9 +71,9 @@ def convert_batch(
         if is_invalid is not None and is_invalid.any():
             if found is None:
                 row = int(is_invalid.argmax())
-                value = _decode(texts)[row].as_py()
+                value = decode_dictionary(texts)[row].as_py()
                 raise BadCellError("a bad cell", name, value, kind, row, is_stored=reading != "number")
-            found.add(name, RULES[type(kind)], _decode(texts), is_invalid)
+            found.add(name, RULES[type(kind)], decode_dictionary(texts), is_invalid)
         changed[place] = parsed.values
     return replace_columns(batch, changed)
 
@@ -96,10 +96,6 @@ def parse_texts(texts: Any, kind: NumberFormat | DateFormat) -> ParsedCells:
     if is_invalid is not None:
         is_invalid = np.append(is_invalid, False)[np.asarray(codes.fill_null(len(is_invalid)))]
     return ParsedCells(values.take(codes), is_invalid)
-
-
-def _decode(texts: Any) -> Any:
-    return texts.cast(pa.string()) if pa.types.is_dictionary(texts.type) else texts
 
 
 def bad_cell_error(
@@ -209,10 +205,6 @@ class DateOrderView(SourceView):
         """See `SourceView.date_order`."""
         return self.order
 
-    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`."""
-        yield from self.source.batches(wanted)
-
 
 @dataclass(frozen=True)
 class LenientView(SourceView):
@@ -224,10 +216,6 @@ class LenientView(SourceView):
     def reported_bad_cells(self) -> set[str] | None:
         """See `SourceView.reported_bad_cells`."""
         return self.reports
-
-    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`."""
-        yield from self.source.batches(wanted)
 
 
 def read_converted(

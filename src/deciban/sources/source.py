@@ -121,9 +121,9 @@ class FileOptions:
             given[name] = (texts,) if isinstance(texts, str) else tuple(texts)
         return cls(**given)
 
-    def refuse_for(self, thing: str, names: Sequence[str] = CSV_OPTIONS) -> None:
-        """Raise an InputError if an option of CSV files is given for another thing."""
-        for name in names:
+    def refuse_for(self, thing: str) -> None:
+        """Raise an InputError if an option of CSV files has another value than its default; `thing` is read instead."""
+        for name in CSV_OPTIONS:
             if getattr(self, name) != getattr(FileOptions, name):
                 raise InputError(f"{name}={getattr(self, name)!r} is for CSV and TSV files, and this is {thing}")
 
@@ -173,7 +173,7 @@ class FileSource:
 
 @dataclass(frozen=True)
 class SourceView:
-    """A source derived from another: all that a subclass does not define, except `batches`, is that source's."""
+    """A source derived from another: all that a subclass does not define is that source's."""
 
     source: Source
     name: ClassVar[Any] = property(attrgetter("source.name"))
@@ -182,6 +182,7 @@ class SourceView:
     fills_cores: ClassVar[Any] = property(attrgetter("source.fills_cores"))
     n_rows: ClassVar[Any] = property(attrgetter("source.n_rows"))
     head: ClassVar[Any] = property(attrgetter("source.head"))
+    batches: ClassVar[Any] = property(attrgetter("source.batches"))
 
     @property
     def number_format(self) -> NumberFormat:
@@ -216,14 +217,18 @@ class SourceView:
 
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None) -> Source:
-    """Open the source that a path, glob, query, frame or mapping of arrays describes; paths by a Spark session."""
+    """Open the source that a path, glob, query, frame, database or mapping of arrays describes.
+
+    With a session of Spark its executors read the paths. The options `dates` and `bad_cells` make it a view.
+    """
     options = options or FileOptions()
-    if spark is not None:
+    if spark is None:
+        opened = _open(source, sql, options)
+    else:
         from deciban.sources.spark_files import open_spark_files
 
-        opened = _check_columns(open_spark_files(spark, source, sql, options))
-    else:
-        opened = _check_columns(_open(source, sql, options))
+        opened = open_spark_files(spark, source, sql, options)
+    _check_columns(opened)
     if options.bad_cells == "error" and options.dates is None:
         return opened
     from deciban.sources.cell_conversion import DateOrderView, LenientView
@@ -300,14 +305,13 @@ def as_paths(source: Any) -> str | list[str] | None:
     return None
 
 
-def _check_columns(source: Source) -> Source:
-    """Return the source; raise an InputError for a table without columns, or with two columns of one name."""
+def _check_columns(source: Source) -> None:
+    """Raise an InputError for a table without columns, or with two columns of one name."""
     if not source.columns:
         raise InputError(f"{source.name} has no columns. Hint: a table has a column for each feature")
     name, times = Counter(source.columns).most_common(1)[0]
     if times > 1:
         raise InputError(f"{source.name} has two columns named {name!r}. Hint: rename one of them")
-    return source
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.model.model import Model
 from deciban.server.served_model import copy_model
-from deciban.sources.row_views import RowRange, decode_dictionary
+from deciban.sources.arrow_types import decode_dictionary
+from deciban.sources.row_views import RowRange
 from deciban.sources.source import ColumnReading, Source, SourceView
 
 if TYPE_CHECKING:
