@@ -122,7 +122,7 @@ class FileOptions:
         return cls(**given)
 
     def refuse_for(self, thing: str) -> None:
-        """Raise an InputError if an option of CSV files has another value than its default; `thing` is read instead."""
+        """Raise an InputError if an option of CSV files is given, and a `thing` of another kind is to be read."""
         for name in CSV_OPTIONS:
             if getattr(self, name) != getattr(FileOptions, name):
                 raise InputError(f"{name}={getattr(self, name)!r} is for CSV and TSV files, and this is {thing}")

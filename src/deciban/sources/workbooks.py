@@ -16,7 +16,7 @@ from deciban._lazy import pa
 from deciban.errors import DecibanError, InputError, MissingExtraError
 from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, choose_table, error_summary, quote_path
-from deciban.sources.typed_cells import convert_column, join_parts, to_column
+from deciban.sources.typed_cells import convert_columns, join_parts, to_column
 
 MAX_SHEET_ROWS = 1 << 20
 """Rows of a sheet in Excel; a forged file may name others."""
@@ -77,11 +77,7 @@ class Workbook(FileSource):
         """See `Source.batches`."""
         for table in self.tables:
             for batch in table.select(list(wanted)).to_batches():
-                columns = [
-                    convert_column(column, reading, name, self.number_markers)
-                    for column, (name, reading) in zip(batch.columns, wanted.items())
-                ]
-                yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
+                yield convert_columns(batch.columns, wanted, self.number_markers)
 
 
 @contextmanager
