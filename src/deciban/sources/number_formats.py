@@ -130,12 +130,9 @@ class NumberFormat:
 
     def _cast(self, words: Any) -> Any:
         """Convert texts without units and thousands to doubles; raise Arrow's error where one is not a number."""
-        plain = words if self.decimal == "." else self._replace_mark(words)
-        return plain.cast(pa.float64())
-
-    def _replace_mark(self, words: Any) -> Any:
-        """Replace the decimal mark by a point; a text that has a point already does not become a number."""
-        return pc.replace_substring(pc.replace_substring(words, ".", "?"), self.decimal, ".")
+        if self.decimal != ".":  # a text that has a point already does not become a number
+            words = pc.replace_substring(pc.replace_substring(words, ".", "?"), self.decimal, ".")
+        return words.cast(pa.float64())
 
 
 PLAIN = NumberFormat()
