@@ -315,7 +315,7 @@ def compression_by_name(path: str) -> str | None:
 
 
 def _split_after_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the text of all pieces in parts of whole lines, without the \\n of each last line; only \\n ends a line."""
+    """Yield the text of all pieces in parts of whole lines, without the \\n of the last; only \\n ends a line."""
     parts: list[str] = []  # a long line comes in many pieces, joined only once
     for piece in pieces:
         done, newline, unfinished = piece.rpartition("\n")

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.docstrings import document
 from deciban.errors import InputError, SchemaError
-from deciban.ledger.hashing import SURROGATES, hash_word
 
 Tokens = Literal["words", "whitespace", "words and punctuation", "characters", "characters in words"]
 Values = Literal["counts", "presence", "log"]
@@ -369,11 +368,6 @@ def count_words(words: Words, text: str) -> dict[str, float]:
     counts = Counter(words.tokens_of(text))
     values = weigh_counts(words, np.array(list(counts.values()), np.int64), np.zeros(len(counts), np.int64))
     return dict(zip(counts, values.tolist()))
-
-
-def hash_column(words: Words, token: str) -> int:
-    """Return the column that stands for a token: the lowest bits of its hash."""
-    return hash_word(token.encode("utf-8", SURROGATES)) & (words.n_columns - 1)
 
 
 def weigh_counts(words: Words, times: NDArray[np.int64], row: NDArray[np.int64]) -> Array:
