@@ -28,9 +28,6 @@ CODE = re.compile(rf"(?:{QUOTED}|[^%'\"])*+")
 SPECIAL = re.compile(r"['\"{}]")
 """Patterns in linear time; a cell without quotes may contain spaces."""
 
-ZEROS = {"numeric": "0"}
-"""The value of cells that a sparse row leaves out, by the type of the attribute; else they are missing."""
-
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -248,7 +245,7 @@ def _split_sparse_row(text: str, attributes: Sequence[Attribute]) -> list[str | 
 
     The cells that it leaves out are 0 or the first nominal value; of other attributes they are missing.
     """
-    row = [ZEROS.get(a.kind) if a.kind != "nominal" else next(iter(a.values), None) for a in attributes]
+    row = ["0" if a.kind == "numeric" else next(iter(a.values), None) for a in attributes]
     place, text = 0, text.strip()
     while place < len(text):
         match = SPARSE_CELL.match(text, place)

@@ -24,7 +24,6 @@ from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.source import role_hint
 
 NO_TEXT = "values of type {} have no text"
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 STEPS_PER_TEXT = 16
 """Elementary steps in finding the code of one text, by which the use of kernels is decided."""
@@ -40,7 +39,7 @@ MAX_LINEAR_SEARCHES = 4
 
 
 def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
-    """Convert values to doubles, NaN where one is missing; dates become counts of their unit since 1970.
+    """Convert values to doubles, NaN where one is missing; dates become counts of their unit since 1970, true 1.
 
     Raises InputError with the name of the column where a value is not a number.
     """
@@ -91,7 +90,7 @@ def to_texts(array: Any) -> pa.DictionaryArray:
 
 
 def format_label(label: Any) -> str:
-    """Format a label as models keep it: True is true, 1.0 is 1."""
+    """Format a label of Python or NumPy as models keep it: True is true, 1.0 is 1."""
     encoded = to_texts(pa.array([label.item() if hasattr(label, "item") else label]))
     return str(encoded.dictionary[0].as_py()) if len(encoded.dictionary) else str(label)
 
@@ -119,7 +118,7 @@ def to_timestamps(array: Any) -> Any:
 
 DATE_PARTS: dict[str, Sequence[str]] = {
     "month": tuple(f"{m:02}" for m in range(1, 13)),
-    "weekday": WEEKDAYS,
+    "weekday": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
     "hour": tuple(f"{h:02}" for h in range(24)),
 }
 """The parts of a date, and the levels of each."""
@@ -162,12 +161,15 @@ class LevelEncoder:
         return len(self.list)
 
     def encode(self, array: Any) -> NDArray[np.int64]:
-        """Return a code for each value: −1 where it is missing, and one past the last where it is not known."""
+        """Return a code for each value, −1 where it is missing; one past the last for a text that is not known.
+
+        A growing encoder adds such a text, with the next code.
+        """
         codes = self._encode_short(array)
         return self._encode_any(array) if codes is None else codes
 
     def _encode_short(self, array: Any) -> NDArray[np.int64] | None:
-        """Encode by a kernel, where the array is large and its texts short; new texts are encoded by Arrow."""
+        """Encode by a kernel, and new texts by `_encode_any`; None where the array is small, or a text long."""
         if self._has_long_texts or not pa.types.is_string(array.type):
             return None
         kernels = load_kernels("short_text_codes", len(array) * STEPS_PER_TEXT)
@@ -184,7 +186,7 @@ class LevelEncoder:
         return codes
 
     def _encode_any(self, array: Any) -> NDArray[np.int64]:
-        """Return the codes of the values of an array of any type, as texts; −1 for a missing one."""
+        """Do the work of `encode` for an array of any type, whose values are converted to texts."""
         try:
             encoded = to_texts(array)
         except InputError as error:

@@ -6,7 +6,6 @@ which number of a date is the day; where they leave it open, it is read as the m
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import parse_texts
 from deciban.sources.date_formats import ISO, DateFormat, infer_date_format
 from deciban.sources.markers import MISSING_NUMBERS
-from deciban.sources.number_formats import CURRENCY_CODES, PLAIN, NumberFormat, infer_number_format
+from deciban.sources.number_formats import PLAIN, NumberFormat, infer_number_format, is_currency
 from deciban.sources.source import ColumnReading, Source
 
 FORMAT_ROWS = 1000
@@ -67,11 +66,6 @@ def _adapt_numbers(texts: Any, learned: NumberFormat) -> NumberFormat:
         return PLAIN
     words = [word for word in trim_texts(texts).unique().to_pylist() if word and word not in MISSING_NUMBERS]
     found = infer_number_format(words, learned.decimal, fixed=True)
-    if found is None or found.parse(texts).n_invalid or learned.unit or not _is_currency(found.unit):
+    if found is None or found.parse(texts).n_invalid or learned.unit or not is_currency(found.unit):
         return learned
     return found
-
-
-def _is_currency(unit: str) -> bool:
-    """Return whether a unit is a sign or code of a currency."""
-    return unit in CURRENCY_CODES or (bool(unit) and all(unicodedata.category(sign) == "Sc" for sign in unit))

@@ -203,8 +203,13 @@ def _is_quantity(found: re.Match[str]) -> bool:
     if re.match(r"0[0-9]", digits) or (prefix and suffix):
         return False
     if prefix:
-        return prefix in CURRENCY_CODES or all(unicodedata.category(sign) == "Sc" for sign in prefix)
+        return is_currency(prefix)
     return not suffix or any(sign.isalpha() or sign in "%‰°" or unicodedata.category(sign) == "Sc" for sign in suffix)
+
+
+def is_currency(unit: str) -> bool:
+    """Return whether a unit is a code of a currency, or one or more of its signs."""
+    return unit in CURRENCY_CODES or (bool(unit) and all(unicodedata.category(sign) == "Sc" for sign in unit))
 
 
 def _find_unit(cells: Sequence[re.Match[str]]) -> str | None:
