@@ -147,9 +147,9 @@ def _read_text(path: str, original: str) -> str:
 
 def _first_record(text: str, quote: str) -> str:
     """Return the first line, which may span several lines within quotes; all of the text where quotes stay open."""
-    q = "" if quote == NO_QUOTE else re.escape(quote)
-    pattern = rf"(?:[^{q}\r\n]++|{q}[^{q}]*+(?:{q}|\Z))*+" if q else r"[^\r\n]*+"  # in linear time
-    match = re.match(pattern, text)
+    q = re.escape(quote)
+    quoted = rf"(?:[^{q}\r\n]++|{q}[^{q}]*+(?:{q}|\Z))*+"  # in linear time
+    match = re.match(r"[^\r\n]*+" if quote == NO_QUOTE else quoted, text)
     assert match is not None
     return match.group()
 

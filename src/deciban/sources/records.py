@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deciban.sources.document_files import open_decompressed
 from deciban.sources.source import NO_QUOTE, convert_read_errors, quote_path
-from deciban.sources.utf8_copies import describe_encoding
+from deciban.sources.utf8_copies import describe_invalid_byte
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -102,7 +102,7 @@ def describe_encoding_fault(record: bytes, record_number: int) -> str | None:
     try:
         record.decode()
     except UnicodeDecodeError as error:
-        return describe_encoding("utf-8", record_number, record[error.start])
+        return describe_invalid_byte("utf-8", record_number, record[error.start])
     return None
 
 

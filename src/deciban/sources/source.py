@@ -192,7 +192,7 @@ class SourceView:
         return getattr(self.source, "number_format", PLAIN)
 
     def trim(self, texts: Any) -> Any:
-        """Return texts as they are read with "text", of cells "as it is"."""
+        """Return texts of cells that were read "as it is" as a reading with "text" gives them."""
         return self.source.trim(texts) if hasattr(self.source, "trim") else texts
 
     @property

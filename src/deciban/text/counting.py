@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deciban.text.shard import Shard
 
 Counted = tuple[Vocabulary | None, Bags]
+"""Words (None where hashes stand for them), and their counts by class."""
 
 Rows = tuple[Array, NDArray[Any], NDArray[np.int64]]
 """The arrays of a CSR matrix: values, columns, and where each row begins."""

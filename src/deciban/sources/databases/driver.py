@@ -62,8 +62,8 @@ class Driver(ABC):
     """Whether some pages of a table can be read without the others."""
     name: str
 
-    def write(self, statement: exp.Expression) -> str:
-        """Write a statement in the database's dialect."""
+    def to_sql(self, statement: exp.Expression) -> str:
+        """Return a statement in the dialect of the database, without comments."""
         return statement.sql(dialect=self.dialect, comments=False)
 
     @abstractmethod
@@ -111,12 +111,12 @@ class DuckDbDriver(Driver):
     def read(self, statement: exp.Expression) -> Any:
         """See `Driver.read`."""
         with convert_duckdb_errors(f"{self.name} cannot be read"):
-            return to_plain_types(self.connection.sql(self.write(statement)).to_arrow_table())
+            return to_plain_types(self.connection.sql(self.to_sql(statement)).to_arrow_table())
 
     def stream(self, statement: exp.Expression) -> Iterator[Any]:
         """See `Driver.stream`."""
         with convert_duckdb_errors(f"{self.name} cannot be read"):
-            reader = self.connection.sql(self.write(statement)).to_arrow_reader(ROWS_PER_BATCH)
+            reader = self.connection.sql(self.to_sql(statement)).to_arrow_reader(ROWS_PER_BATCH)
             yield from map(to_plain_types, reader)
 
     def list_tables(self) -> list[TableName]:
@@ -173,12 +173,12 @@ class SqliteDriver(Driver):
 
     def read(self, statement: exp.Expression) -> Any:
         """See `Driver.read`."""
-        with _convert_sqlite_errors(self.name), closing(self.connection.execute(self.write(statement))) as cursor:
+        with _convert_sqlite_errors(self.name), closing(self.connection.execute(self.to_sql(statement))) as cursor:
             return self._to_arrow(cursor, cursor.fetchall(), pa.Table)
 
     def stream(self, statement: exp.Expression) -> Iterator[Any]:
         """See `Driver.stream`."""
-        with _convert_sqlite_errors(self.name), closing(self.connection.execute(self.write(statement))) as cursor:
+        with _convert_sqlite_errors(self.name), closing(self.connection.execute(self.to_sql(statement))) as cursor:
             while rows := cursor.fetchmany(max(1, CELLS_PER_BATCH // len(cursor.description))):
                 yield self._to_arrow(cursor, rows, pa.RecordBatch)
 

@@ -33,11 +33,11 @@ SETTINGS = "-c TimeZone=UTC -c synchronize_seqscans=off -c standard_conforming_s
 Compiling a statement of 60 expressions took 0.4 s, and made the scan of 10⁶ rows no faster."""
 
 ARROW_TYPES = {
-    16: "bool", 20: "int64", 21: "int64", 23: "int64", 26: "int64", 700: "float32", 701: "float64",
+    16: "bool_", 20: "int64", 21: "int64", 23: "int64", 26: "int64", 700: "float32", 701: "float64",
     18: "string", 19: "string", 25: "string", 1042: "string", 1043: "string", 705: "string",
     1082: "date32", 1083: "time64", 1114: "timestamp", 1184: "timestamptz",
 }  # fmt: skip
-"""The Arrow type of each of PostgreSQL's types that is read as it is, by its number."""
+"""The function of pyarrow that makes the type of each of PostgreSQL's types that is read as it is, by its number."""
 
 NUMERIC, UUID = 1700, 2950
 DATE_TYPES = ("date32", "timestamp", "timestamptz")
@@ -103,7 +103,7 @@ class PostgresDriver(Driver):
 
     def _read(self, connection: Any, statement: exp.Expression) -> Any:
         with self._errors(), connection.transaction(), connection.cursor(binary=True) as cursor:
-            cursor.execute(self.write(statement))
+            cursor.execute(self.to_sql(statement))
             types = self._read_types(cursor)
             return pa.Table.from_arrays(*_to_columns(types, cursor.fetchall()))
 
@@ -152,7 +152,7 @@ class PostgresDriver(Driver):
         """See `Driver.stream`."""
         name = f"deciban_{next(CURSOR_NUMBERS)}"
         with self._errors(), self.connection.transaction(), self.connection.cursor(name=name, binary=True) as cursor:
-            cursor.execute(self.write(statement))
+            cursor.execute(self.to_sql(statement))
             types = self._read_types(cursor)
             while rows := cursor.fetchmany(max(1, CELLS_PER_FETCH // len(types))):
                 yield pa.RecordBatch.from_arrays(*_to_columns(types, rows))
@@ -173,7 +173,7 @@ class PostgresDriver(Driver):
                 return pa.timestamp("us")
             case "timestamptz":
                 return pa.timestamp("us", self.connection.info.parameter_status("TimeZone") or "UTC")
-        return getattr(pa, {"bool": "bool_"}.get(name, name))()
+        return getattr(pa, name)()
 
     def list_tables(self) -> list[TableName]:
         """See `Driver.list_tables`."""
@@ -185,7 +185,7 @@ class PostgresDriver(Driver):
     def describe(self, statement: exp.Expression) -> TableColumns:
         """See `Driver.describe`: decimals are read as doubles, strings and the like as texts, and others not."""
         with self._errors(), self.connection.transaction(), self.connection.cursor() as cursor:
-            cursor.execute(self.write(statement))
+            cursor.execute(self.to_sql(statement))
             columns = [(column.name, column.type_code) for column in cursor.description or ()]
             others = sorted({code for _, code in columns if code not in ARROW_TYPES})
             cursor.execute("select oid, typname, typcategory from pg_type where oid = any(%s)", [others])
