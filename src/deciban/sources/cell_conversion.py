@@ -35,20 +35,22 @@ RULES = {NumberFormat: "a number", DateFormat: "a date"}
 class BadCellError(InputError):
     """A cell is not a number or a date, and its column has the role of one; `row` is its number in the batch.
 
-    `is_stored`: the model has the format of the column, and no option of reading changes it.
+    `can_set_decimal`: an option of reading decides the decimal mark, and not the format of the column.
     """
 
     def __init__(
-        self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0, is_stored: bool = True
-    ) -> None:
+        self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0,
+        can_set_decimal: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(message)
-        self.column, self.value, self.kind, self.row, self.is_stored = column, value, kind, row, is_stored
+        self.column, self.value, self.kind, self.row = column, value, kind, row
+        self.can_set_decimal = can_set_decimal
 
     def at(self, table: str, place: str, is_csv: bool) -> BadCellError:
         """Return the error with the name of the table and the place in it; of a CSV file, with its decimal mark."""
         of, at = f" of {table}", f" in {place}" if place else ""
         return bad_cell_error(
-            self.column, self.value, self.kind, of, at, can_set_decimal=is_csv and not self.is_stored
+            self.column, self.value, self.kind, of, at, can_set_decimal=is_csv and self.can_set_decimal
         )
 
 
@@ -72,7 +74,7 @@ def convert_batch(
             if found is None:
                 row = int(is_invalid.argmax())
                 value = decode_dictionary(texts)[row].as_py()
-                raise BadCellError("a bad cell", name, value, kind, row, is_stored=reading != "number")
+                raise BadCellError("a bad cell", name, value, kind, row, can_set_decimal=reading == "number")
             found.add(name, RULES[type(kind)], decode_dictionary(texts), is_invalid)
         changed[place] = parsed.values
     return replace_columns(batch, changed)

@@ -126,7 +126,7 @@ def _match(values: Any, pattern: str) -> tuple[NDArray[np.bool_], dict[str, Any]
 
 def _to_seconds(name: str, fields: dict[str, Any], order: DateOrder) -> NDArray[np.int64]:
     """Return the seconds since 1970 of dates and times by their fields, `UNKNOWN` where there is no such date."""
-    time, is_valid = _seconds_of_day(fields)
+    time, is_valid = _to_seconds_of_day(fields)
     if name == "time":
         return np.where(is_valid, time, UNKNOWN)
     year, month, day, is_written = _read_numeric(fields, order) if name == "numeric" else _read_named(fields)
@@ -137,7 +137,7 @@ def _to_seconds(name: str, fields: dict[str, Any], order: DateOrder) -> NDArray[
     return np.where(is_valid & (day <= n_days), days * 86_400 + time, UNKNOWN)
 
 
-def _seconds_of_day(fields: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _to_seconds_of_day(fields: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the seconds since midnight, and which times are valid; hours of half a day are counted from 1 to 12."""
     hour, minute, second = (_to_integers(fields[name]) for name in ("hour", "minute", "second"))
     half = np.array(pc.utf8_lower(fields["half"]).to_pylist(), dtype="<U1")

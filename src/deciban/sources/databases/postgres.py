@@ -37,7 +37,7 @@ ARROW_TYPES = {
     18: "string", 19: "string", 25: "string", 1042: "string", 1043: "string", 705: "string",
     1082: "date32", 1083: "time64", 1114: "timestamp", 1184: "timestamptz",
 }  # fmt: skip
-"""The function of pyarrow that makes the type of each of PostgreSQL's types that is read as it is, by its number."""
+"""The name of the Arrow type of each of PostgreSQL's types that is read as it is, by its number."""
 
 NUMERIC, UUID = 1700, 2950
 DATE_TYPES = ("date32", "timestamp", "timestamptz")

@@ -104,14 +104,14 @@ class DatabaseTable:
         selected = self.driver.read(
             self.select({f"c{i}": self.column(c) for i, c in enumerate(self.columns)}).limit(n)
         )
-        columns = [_with_type(column, kind) for column, kind in zip(selected.columns, self.schema.types)]
+        columns = [_set_unread_type(column, kind) for column, kind in zip(selected.columns, self.schema.types)]
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[Any]:
         """See `Source.batches`."""
         statement = self.select({f"c{i}": self.column(name) for i, name in enumerate(wanted)})
         for batch in self.driver.stream(statement):
-            typed = [_with_type(c, self.schema.field(name).type) for c, name in zip(batch.columns, wanted)]
+            typed = [_set_unread_type(c, self.schema.field(name).type) for c, name in zip(batch.columns, wanted)]
             columns = [self.convert(c, name, how) for c, (name, how) in zip(typed, wanted.items())]
             yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
 
@@ -120,7 +120,7 @@ class DatabaseTable:
         return column if self.typed else convert_column(column, reading, name, self.number_markers)
 
 
-def _with_type(column: Any, kind: Any) -> Any:
+def _set_unread_type(column: Any, kind: Any) -> Any:
     """Return a column with the type of its schema where that type is not read; other columns are as they are."""
     if not isinstance(kind, pa.ExtensionType):
         return column
@@ -134,7 +134,7 @@ def is_database(source: Any) -> bool:
     if isinstance(source, str):
         return "://" in source and find_scheme(source) is not None
     if type(source).__module__.startswith("ibis."):
-        return hasattr(source, "get_backend") and _is_stored(source)
+        return hasattr(source, "get_backend") and _is_in_database(source)
     return type(source).__name__.endswith("Connection")
 
 
@@ -190,8 +190,8 @@ def _connect(source: Any) -> Driver:
     return DuckDbDriver(source)
 
 
-def _is_stored(table: Any) -> bool:
-    """Return whether a table of ibis is in a database, and not in memory."""
+def _is_in_database(table: Any) -> bool:
+    """Return whether a table of ibis is in one database of `IBIS_BACKENDS`, and not in memory."""
     from ibis.expr import operations
 
     backends, _ = table._find_backends()
