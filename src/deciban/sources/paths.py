@@ -259,11 +259,12 @@ class Partitioned(SourceView):
         """See `Source.head`."""
         tables: list[Any] = []
         for source, values in self._files():
-            table = source.head(n - sum(part.num_rows for part in tables))
+            table = source.head(n)
             for key, value in values.items():
                 table = table.append_column(key, pa.chunked_array([_repeat(value, table.num_rows)]))
             tables.append(table)
-            if sum(part.num_rows for part in tables) >= n:
+            n -= table.num_rows
+            if n <= 0:
                 break
         return pa.concat_tables(tables, promote_options="permissive")
 

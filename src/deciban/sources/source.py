@@ -69,16 +69,7 @@ bad_cells : 'error' or 'missing'
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Properties that a file does not state: its format, its encoding, and the texts that stand for a missing value.
-
-    `errors` is the treatment of bytes that the encoding does not have, in documents: "strict" or "replace". With
-    `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database,
-    or the sheet of a workbook, `where` a condition on the rows of a database's table. `header` is whether the first
-    line of a CSV file names the columns (None: it does, unless it looks like data), `names` are names to use instead;
-    `quote` is the quotation mark of cells, or "none", `decimal` the decimal mark (None: as the cells suggest), and
-    `dates` the order of day and month where the cells do not show it. With `bad_cells` "missing", a cell that is not
-    a number in a column of numbers, or not a date among dates, is missing, and no error.
-    """
+    """Properties that a file does not state, such as its format and encoding; `READING_PARAMETERS` describes each."""
 
     format: str | None = None
     encoding: str = "utf-8"

@@ -81,14 +81,11 @@ def parse_address(source: str) -> Address:
     try:
         parts = urlsplit(scheme + source[source.index("://") :])
         _check_marks(parts)
-        return (
-            _parse_file_address(scheme, parts)
-            if DIALECTS[scheme] != "postgres"
-            else _parse_server_address(scheme, parts)
-        )
-    except (ValueError, UnicodeError) as error:
-        if isinstance(error, InputError):
-            raise
+        parse = _parse_server_address if DIALECTS[scheme] == "postgres" else _parse_file_address
+        return parse(scheme, parts)
+    except InputError:
+        raise
+    except ValueError:
         raise _address_error(scheme, "a part that cannot be read") from None
 
 
