@@ -116,7 +116,7 @@ class DatabaseTable:
             yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
 
     def convert(self, column: Any, name: str, reading: ColumnReading) -> Any:
-        """Return a column as it is to be read (`convert_column`); as it is where the database has types of columns."""
+        """Return a column as it is wanted (`convert_column`); unchanged where the database has types of columns."""
         return column if self.typed else convert_column(column, reading, name, self.number_markers)
 
 
