@@ -54,7 +54,7 @@ def double(number: float) -> exp.Expression:
     return exp.cast(exp.convert(float(number)), "double")
 
 
-def count_where(condition: exp.Expression) -> exp.Expression:
+def count_where(condition: Any) -> exp.Expression:
     """Return the number of rows of a group that meet a condition."""
     return exp.Count(this=exp.case().when(condition, exp.Literal.number(1)))
 
