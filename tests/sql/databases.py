@@ -104,7 +104,7 @@ def statements():
     def logged(read):
         def run(self, *arguments):
             found = read(self, *arguments)
-            log.append((self.write(arguments[-1]), found.num_rows))
+            log.append((self.to_sql(arguments[-1]), found.num_rows))
             return found
 
         return run
@@ -112,7 +112,7 @@ def statements():
     def streamed(stream):
         def run(self, statement):
             for batch in stream(self, statement):
-                log.append((self.write(statement), batch.num_rows))
+                log.append((self.to_sql(statement), batch.num_rows))
                 yield batch
 
         return run

@@ -6,7 +6,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
-from deciban.sources.databases.conditions import parse_condition
+from deciban.sources.databases.tables import parse_condition
 from tests.sql.databases import (
     KINDS,
     assert_same_model,

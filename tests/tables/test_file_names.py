@@ -11,6 +11,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources.remote_files import list_remote
 from deciban.sources.source import FileOptions, open_source
 
 ROWS = [{"temperature": 36 + (i * 7 % 40) / 10, "y": "ab"[i % 2]} for i in range(60)]
@@ -160,3 +161,12 @@ def test_the_ending_that_states_how_a_file_is_packed_is_read_in_capitals_too(tmp
 def test_packed_and_plain_files_are_read_together(tmp_path):
     paths = [make_table(tmp_path / "a.csv", "csv"), make_table(tmp_path / "b.csv.gz", "csv.gz")]
     assert rows(open_source(paths)) == ROWS + ROWS
+
+
+def test_two_stars_in_the_address_of_a_storage_service_cross_folders(tmp_path):
+    for name in ("a.csv", "x/b.csv", "x/y/c.csv", "x/y/d.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(csv_bytes())
+    expected = {"**/*.csv": ["a.csv", "x/b.csv", "x/y/c.csv"], "*.csv": ["a.csv"], "x/*/*.csv": ["x/y/c.csv"]}
+    for pattern, names in expected.items():
+        assert list_remote(f"file://{tmp_path}/{pattern}") == [f"file://{tmp_path}/{name}" for name in names]

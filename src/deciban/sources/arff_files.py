@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 from deciban._lazy import pa
 from deciban.errors import InputError, list_names
 from deciban.sources.document_files import Decoding
-from deciban.sources.source import ColumnReading, FileOptions, FileSource, quote_path
+from deciban.sources.source import ColumnReading, FileOptions, FileSource, quote_path, take_batches
 
 READ_BYTES = 1 << 20
 ARFF_ROWS_PER_BATCH = 1 << 14
@@ -27,9 +27,6 @@ SPARSE_CELL = re.compile(rf"\s*+(\d{{1,9}})\s++({QUOTED}|[^,'\"{{}}]*+)\s*+(?:,|
 CODE = re.compile(rf"(?:{QUOTED}|[^%'\"])*+")
 SPECIAL = re.compile(r"['\"{}]")
 """Patterns in linear time; a cell without quotes may contain spaces."""
-
-ZEROS = {"numeric": "0"}
-"""The value of cells that a sparse row leaves out, by the type of the attribute; else they are missing."""
 
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
@@ -64,7 +61,7 @@ class Arff(FileSource):
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the attributes; raise an InputError where two files have different ones."""
         decoding = Decoding.of(options)
-        found = [_read_attributes(_numbered_lines(path, decoding), path) for path in paths]
+        found = [_read_attributes(_read_lines(path, decoding), path) for path in paths]
         for path, attributes in zip(paths, found):
             if attributes != found[0]:
                 raise InputError(
@@ -79,21 +76,15 @@ class Arff(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        batches: list[pa.RecordBatch] = []
-        left = n
-        for batch in self.batches(dict.fromkeys(self.columns, "as it is")):
-            batches.append(batch.slice(0, left))
-            left -= batches[-1].num_rows
-            if not left:
-                break
+        batches = take_batches(self.batches(dict.fromkeys(self.columns, "as it is")), n)
         empty = pa.RecordBatch.from_arrays([_to_array(a, []) for a in self.attributes], names=list(self.columns))
-        return pa.Table.from_batches(batches or [empty])
+        return pa.Table.from_batches(batches or [empty]).slice(0, n)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
         places = [self.columns.index(name) for name in wanted]
         for path in self.paths:
-            lines = _numbered_lines(path, self.decoding)
+            lines = _read_lines(path, self.decoding)
             _read_attributes(lines, path)
             rows = ((number, _split_row(line, self.attributes, number, path)) for number, line in lines)
             while some := list(islice(rows, ARFF_ROWS_PER_BATCH)):
@@ -122,14 +113,17 @@ class Arff(FileSource):
             raise
 
 
-def _numbered_lines(path: str, decoding: Decoding) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are neither blank nor comments, each with its number, without comment and outer spaces."""
+def _read_lines(path: str, decoding: Decoding) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are neither blank nor comments, each with its number, without comment and outer spaces.
+
+    A line longer than `MAX_LINE_CHARACTERS` is an InputError.
+    """
     number, unfinished = 0, ""
     for piece in chain(decoding.read_pieces(path, READ_BYTES), ["\n"]):
         *lines, unfinished = (unfinished + piece).split("\n")
         for line in lines:
             number += 1
-            text = (_without_comment(line) if "%" in line else line).strip()
+            text = (_strip_comment(line) if "%" in line else line).strip()
             if text:
                 yield number, text
         if len(unfinished) > MAX_LINE_CHARACTERS:
@@ -139,7 +133,7 @@ def _numbered_lines(path: str, decoding: Decoding) -> Iterator[tuple[int, str]]:
             )
 
 
-def _without_comment(line: str) -> str:
+def _strip_comment(line: str) -> str:
     """Return a line up to the first percent sign outside quotes."""
     code = CODE.match(line)
     assert code is not None
@@ -147,7 +141,7 @@ def _without_comment(line: str) -> str:
 
 
 def _read_attributes(lines: Iterator[tuple[int, str]], path: str) -> list[Attribute]:
-    """Read the lines up to `@data`, and return the attributes."""
+    """Read the lines up to `@data`, and return the attributes; InputError for another line, or where it is absent."""
     attributes: list[Attribute] = []
     for number, line in lines:
         keyword = line.split(None, 1)[0].lower()
@@ -164,7 +158,7 @@ def _read_attributes(lines: Iterator[tuple[int, str]], path: str) -> list[Attrib
 
 
 def _parse_attribute(line: str, number: int, path: str) -> Attribute:
-    """Return the attribute that a line declares."""
+    """Return the attribute that a line declares; InputError for a line or a type that is not read."""
     match = ATTRIBUTE.fullmatch(line)
     if match is not None:
         name, kind = _unquote(match[1]), match[2]
@@ -178,15 +172,15 @@ def _parse_attribute(line: str, number: int, path: str) -> Attribute:
         elif word == "string":
             return Attribute(name, "string")
         elif word == "date":
-            return _date_attribute(name, kind[len(word) :].strip())
+            return _make_date_attribute(name, kind[len(word) :].strip())
     raise InputError(
         f"{quote_path(path)} has {line[:80]!r} in line {number}, which declares no attribute that is read. "
         f"Hint: @attribute NAME numeric, string, date, or {{VALUE, VALUE, …}}"
     )
 
 
-def _date_attribute(name: str, java_format: str) -> Attribute:
-    """Return a date, or a string where the format has letters without an equal in Python."""
+def _make_date_attribute(name: str, java_format: str) -> Attribute:
+    """Return the attribute of dates in a format of Java; one of strings where Python has no such letter."""
     parts = re.findall(r"'[^']*'|[A-Za-z]+|[^A-Za-z']", _unquote(java_format) or DEFAULT_DATE_FORMAT)
     directives = []
     for part in parts:
@@ -247,8 +241,11 @@ def _split_row(line: str, attributes: Sequence[Attribute], number: int, path: st
 
 
 def _split_sparse_row(text: str, attributes: Sequence[Attribute]) -> list[str | None] | None:
-    """Return the cells of a sparse row, INDEX VALUE between commas; the others are 0, or the first nominal value."""
-    row = [ZEROS.get(a.kind) if a.kind != "nominal" else next(iter(a.values), None) for a in attributes]
+    """Return the cells of a sparse row, INDEX VALUE between commas; None where it cannot be read.
+
+    The cells that it leaves out are 0 or the first nominal value; of other attributes they are missing.
+    """
+    row = ["0" if a.kind == "numeric" else next(iter(a.values), None) for a in attributes]
     place, text = 0, text.strip()
     while place < len(text):
         match = SPARSE_CELL.match(text, place)

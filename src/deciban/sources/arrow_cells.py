@@ -18,13 +18,12 @@ from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels
 from deciban.ledger.hashing import SURROGATES
 from deciban.sources.arrow_texts import replace_nulls
-from deciban.sources.arrow_types import is_text
+from deciban.sources.arrow_types import decode_dictionary, is_text
 from deciban.sources.cell_conversion import bad_cell_error, parse_texts
 from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.source import role_hint
 
 NO_TEXT = "values of type {} have no text"
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 STEPS_PER_TEXT = 16
 """Elementary steps in finding the code of one text, by which the use of kernels is decided."""
@@ -40,11 +39,11 @@ MAX_LINEAR_SEARCHES = 4
 
 
 def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
-    """Convert values to doubles, NaN where one is missing; dates become counts of their unit since 1970.
+    """Convert values to doubles, NaN where one is missing; dates become counts of their unit since 1970, true 1.
 
     Raises InputError with the name of the column where a value is not a number.
     """
-    array = _decode_dictionary(array)
+    array = decode_dictionary(array)
     try:
         if pa.types.is_temporal(array.type):
             array = array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64(), safe=False)
@@ -77,7 +76,7 @@ def _first_non_number(array: Any) -> str:
 def to_texts(array: Any) -> pa.DictionaryArray:
     """Convert values of any type to texts, as a dictionary of distinct ones; nulls and NaN are missing."""
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
-        array = _decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
+        array = decode_dictionary(array)  # keeps only the words of a long dictionary that rows have
     if not pa.types.is_dictionary(array.type):
         if pa.types.is_temporal(array.type) or pa.types.is_decimal(array.type):
             array = _cast_to_text(array)  # Arrow cannot encode these types directly
@@ -91,7 +90,7 @@ def to_texts(array: Any) -> pa.DictionaryArray:
 
 
 def format_label(label: Any) -> str:
-    """Format a label as models keep it: True is true, 1.0 is 1."""
+    """Format a label of Python or NumPy as models keep it: True is true, 1.0 is 1."""
     encoded = to_texts(pa.array([label.item() if hasattr(label, "item") else label]))
     return str(encoded.dictionary[0].as_py()) if len(encoded.dictionary) else str(label)
 
@@ -106,13 +105,9 @@ def _cast_to_text(array: Any) -> Any:
         raise InputError(NO_TEXT.format(array.type)) from None
 
 
-def _decode_dictionary(array: Any) -> Any:
-    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
-
-
 def to_timestamps(array: Any) -> Any:
     """Convert dates to local dates and times without time zone; raises pyarrow's error where they are none."""
-    array = _decode_dictionary(array)
+    array = decode_dictionary(array)
     if pa.types.is_time(array.type):  # a time of day is one of the first day of 1970
         ticks = array.cast(pa.int64() if pa.types.is_time64(array.type) else pa.int32()).cast(pa.int64())
         array = ticks.cast(pa.timestamp(array.type.unit))
@@ -123,7 +118,7 @@ def to_timestamps(array: Any) -> Any:
 
 DATE_PARTS: dict[str, Sequence[str]] = {
     "month": tuple(f"{m:02}" for m in range(1, 13)),
-    "weekday": WEEKDAYS,
+    "weekday": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
     "hour": tuple(f"{h:02}" for h in range(24)),
 }
 """The parts of a date, and the levels of each."""
@@ -134,7 +129,7 @@ def parse_dates(array: Any, name: str, written: DateFormat = ISO) -> Any:
     if is_text(array.type):
         values, is_invalid = parse_texts(array, written)
         if is_invalid is not None and is_invalid.any():
-            raise bad_cell_error(name, _decode_dictionary(array)[int(is_invalid.argmax())].as_py(), written)
+            raise bad_cell_error(name, decode_dictionary(array)[int(is_invalid.argmax())].as_py(), written)
         return values
     try:
         return to_timestamps(array)
@@ -166,12 +161,15 @@ class LevelEncoder:
         return len(self.list)
 
     def encode(self, array: Any) -> NDArray[np.int64]:
-        """Return a code for each value: −1 where it is missing, and one past the last where it is not known."""
+        """Return a code for each value, −1 where it is missing; one past the last for a text that is not known.
+
+        A growing encoder adds such a text, with the next code.
+        """
         codes = self._encode_short(array)
         return self._encode_any(array) if codes is None else codes
 
     def _encode_short(self, array: Any) -> NDArray[np.int64] | None:
-        """Encode by a kernel, where the array is large and its texts short; new texts are encoded by Arrow."""
+        """Encode by a kernel, and new texts by `_encode_any`; None where the array is small, or a text long."""
         if self._has_long_texts or not pa.types.is_string(array.type):
             return None
         kernels = load_kernels("short_text_codes", len(array) * STEPS_PER_TEXT)
@@ -188,7 +186,7 @@ class LevelEncoder:
         return codes
 
     def _encode_any(self, array: Any) -> NDArray[np.int64]:
-        """Return the codes of the values of an array of any type, as texts; −1 for a missing one."""
+        """Do the work of `encode` for an array of any type, whose values are converted to texts."""
         try:
             encoded = to_texts(array)
         except InputError as error:

@@ -91,8 +91,8 @@ class Parquet(SchemaFiles):
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        is_text = {f.name: pa.types.is_string(f.type) or pa.types.is_large_string(f.type) for f in self.schema}
-        texts = [name for name, reading in wanted.items() if is_text.get(name) and reading != "words"]
+        plain_texts = [f.name for f in self.schema if f.type in (pa.string(), pa.large_string())]
+        texts = [name for name in plain_texts if wanted.get(name, "words") != "words"]
         long_texts = "words" in wanted.values()
         for path in self.paths:
             with convert_read_errors(quote_path(path)):
@@ -106,7 +106,7 @@ class Parquet(SchemaFiles):
 def _read_row_groups(
     file: Any, columns: list[str], long_texts: bool, groups: Sequence[int] | None
 ) -> Iterator[pa.RecordBatch | pa.Table]:
-    """Yield the rows of all groups of a file, or of some: a group at a time, or batches of a large one."""
+    """Yield the rows of these row groups of a file (None: of all): a group at a time, or batches of a large one."""
     for group in range(file.num_row_groups) if groups is None else groups:
         # the size of all columns: reading that of single ones aborts the process where their statistics are damaged
         rows, size = file.metadata.row_group(group).num_rows, file.metadata.row_group(group).total_byte_size
@@ -119,8 +119,9 @@ def _read_row_groups(
 
 
 def open_parquet(path: str, texts: Sequence[str] = (), in_pieces: bool = False) -> Any:
-    """Open the file, `texts` as dictionaries; `in_pieces` a row group, which may be all of it, is read step by step.
+    """Open a Parquet file, of this machine or of a storage service, with the columns `texts` as dictionaries.
 
+    `in_pieces`: a row group, which may be all of the file, is not fetched at once, but step by step.
     Checksums of pages are compared where the file has them.
     """
     import pyarrow.parquet as pq
@@ -212,19 +213,18 @@ def open_frame(source: Any) -> Source:
 
 
 def _from_pandas(frame: Any) -> pa.Table:
-    """Convert the columns of a pandas frame, without its index; an error names a column of mixed types."""
+    """Convert the columns of a pandas frame, without its index; an InputError names a column of mixed types."""
     if not hasattr(frame, "columns"):
         raise InputError("a pandas Series is one column, not a table. Hint: frame[['a', 'b']]")
-    named: dict[str, list[Any]] = {}
-    for place, name in enumerate(frame.columns):
-        with convert_column_errors(str(name), f". Hint: frame[{str(name)!r}].astype(str) makes them texts"):
-            named.setdefault(str(name), []).append(_from_series(frame.iloc[:, place]))
-    columns = [(name, array) for name, arrays in named.items() for array in arrays]
-    return pa.Table.from_arrays([array for _, array in columns], names=[name for name, _ in columns])
+    names, columns = list(map(str, frame.columns)), []
+    for place, name in enumerate(names):
+        with convert_column_errors(name, f". Hint: frame[{name!r}].astype(str) makes them texts"):
+            columns.append(_from_series(frame.iloc[:, place]))
+    return pa.Table.from_arrays(columns, names=names)
 
 
 def _prepare_polars(frame: Any) -> Any:
-    """Return a polars frame that Arrow can read: integers of 128 bits as doubles; refuse a column of objects."""
+    """Return a polars frame with integers of 128 bits as doubles, for Arrow; InputError for a column of objects."""
     kinds = {name: str(kind) for name, kind in getattr(frame, "schema", {}).items()}
     for name, kind in kinds.items():
         if kind == "Object":
@@ -343,7 +343,7 @@ class Stream:
 
 
 def validate_arrow(data: pa.RecordBatch | pa.Table, name: str) -> Any:
-    """Return Arrow data that another program wrote, once its offsets, indices and texts are known to be valid.
+    """Return Arrow data as it is if its offsets, indices and texts are valid; else raise an InputError.
 
     Arrow itself trusts them: an offset beyond its buffer is a segmentation fault in the first function that uses it.
     Every batch of a file, a stream or a frame passes through here before anything else reads it.

@@ -83,6 +83,11 @@ def is_text(kind: Any) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
+def decode_dictionary(array: Any) -> Any:
+    """Return the value of each row of a dictionary array; other arrays are returned unchanged."""
+    return array.dictionary.take(array.indices) if pa.types.is_dictionary(array.type) else array
+
+
 def join_batches(batches: list[Any], schema: Any) -> Any:
     """Return batches of plain types as one table; without any, an empty table with the columns of the schema."""
     if not batches:

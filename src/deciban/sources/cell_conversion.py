@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 from deciban.errors import DecibanWarning, InputError, list_names
-from deciban.sources.arrow_types import is_text, replace_columns
+from deciban.sources.arrow_types import decode_dictionary, is_text, replace_columns
 from deciban.sources.date_formats import ORDERS, DateFormat
 from deciban.sources.number_formats import PLAIN, NumberFormat, ParsedCells, infer_number_format
 from deciban.sources.source import ColumnReading, Source, SourceView, role_hint
@@ -35,20 +35,22 @@ RULES = {NumberFormat: "a number", DateFormat: "a date"}
 class BadCellError(InputError):
     """A cell is not a number or a date, and its column has the role of one; `row` is its number in the batch.
 
-    `is_stored`: the model has the format of the column, and no option of reading changes it.
+    `can_set_decimal`: an option of reading decides the decimal mark, and not the format of the column.
     """
 
     def __init__(
-        self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0, is_stored: bool = True
-    ) -> None:
+        self, message: str, column: str = "", value: str = "", kind: Any = None, row: int = 0,
+        can_set_decimal: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(message)
-        self.column, self.value, self.kind, self.row, self.is_stored = column, value, kind, row, is_stored
+        self.column, self.value, self.kind, self.row = column, value, kind, row
+        self.can_set_decimal = can_set_decimal
 
     def at(self, table: str, place: str, is_csv: bool) -> BadCellError:
         """Return the error with the name of the table and the place in it; of a CSV file, with its decimal mark."""
         of, at = f" of {table}", f" in {place}" if place else ""
         return bad_cell_error(
-            self.column, self.value, self.kind, of, at, can_set_decimal=is_csv and not self.is_stored
+            self.column, self.value, self.kind, of, at, can_set_decimal=is_csv and self.can_set_decimal
         )
 
 
@@ -71,9 +73,9 @@ def convert_batch(
         if is_invalid is not None and is_invalid.any():
             if found is None:
                 row = int(is_invalid.argmax())
-                value = _decode(texts)[row].as_py()
-                raise BadCellError("a bad cell", name, value, kind, row, is_stored=reading != "number")
-            found.add(name, RULES[type(kind)], _decode(texts), is_invalid)
+                value = decode_dictionary(texts)[row].as_py()
+                raise BadCellError("a bad cell", name, value, kind, row, can_set_decimal=reading == "number")
+            found.add(name, RULES[type(kind)], decode_dictionary(texts), is_invalid)
         changed[place] = parsed.values
     return replace_columns(batch, changed)
 
@@ -88,7 +90,7 @@ def _are_labelled(batch: pa.RecordBatch, wanted: Mapping[str, ColumnReading]) ->
 
 
 def parse_texts(texts: Any, kind: NumberFormat | DateFormat) -> ParsedCells:
-    """Parse an Arrow array of texts of any type, also of dictionaries; see `NumberFormat.parse`."""
+    """Parse an Arrow array of texts, or of a dictionary of texts; see `NumberFormat.parse`, `DateFormat.parse`."""
     if not pa.types.is_dictionary(texts.type):
         return kind.parse(texts)
     values, is_invalid = parse_texts(texts.dictionary, kind)
@@ -96,10 +98,6 @@ def parse_texts(texts: Any, kind: NumberFormat | DateFormat) -> ParsedCells:
     if is_invalid is not None:
         is_invalid = np.append(is_invalid, False)[np.asarray(codes.fill_null(len(is_invalid)))]
     return ParsedCells(values.take(codes), is_invalid)
-
-
-def _decode(texts: Any) -> Any:
-    return texts.cast(pa.string()) if pa.types.is_dictionary(texts.type) else texts
 
 
 def bad_cell_error(
@@ -110,22 +108,25 @@ def bad_cell_error(
     at: str = "",
     can_set_decimal: bool = False,
 ) -> BadCellError:
-    """Return the error about a cell that is not a number or a date; `of` names its table, and `at` its place."""
-    is_number = isinstance(kind, NumberFormat)
-    hint = hint_at_number(column, value, kind, can_set_decimal) if is_number else hint_at_date(column, value, kind)
-    noun = "number" if is_number else "date"
-    return BadCellError(f"column {column!r}{of} holds {value!r}{at}, which is not a {noun}. Hint: {hint}")
+    """Return the error about a cell that is not a number or a date; `of` names its table, and `at` its place.
+
+    `can_set_decimal`: the hint may be a decimal mark, an option of reading.
+    """
+    if isinstance(kind, NumberFormat):
+        hint = hint_at_number(column, value, kind, can_set_decimal)
+    else:
+        hint = _hint_at_date(column, value, kind)
+    return BadCellError(f"column {column!r}{of} holds {value!r}{at}, which is not {RULES[type(kind)]}. Hint: {hint}")
 
 
-def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) -> str:
+def hint_at_number(column: str, value: str, kind: NumberFormat, can_set_decimal: bool) -> str:
     """Return the ways out where a cell is not a number: none that would leave out a value."""
-    as_text = f"{role_hint(column, 'category')} reads it as text"
     if not any(map(str.isdigit, value)):
-        return f"{as_text}; {missing_hint(value)} reads it as nothing; {BAD_CELLS_HINT}"
+        return _hint_at_word(column, value)
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
     found = {mark: each for mark, each in marks.items() if each is not None}
     if not found:
-        return f"{as_text}; {BAD_CELLS_HINT}"
+        return f"{role_hint(column, 'category')} reads it as text; {BAD_CELLS_HINT}"
     if any(each.unit for each in found.values()):
         return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit, as the others are'}"
     if not can_set_decimal:
@@ -136,11 +137,10 @@ def hint_at_number(column: str, value: str, kind: Any, can_set_decimal: bool) ->
     )
 
 
-def hint_at_date(column: str, value: str, kind: Any) -> str:
+def _hint_at_date(column: str, value: str, kind: DateFormat) -> str:
     """Return the ways out where a cell is not a date."""
     if not any(map(str.isdigit, value)):
-        as_text = f"{role_hint(column, 'category')} reads it as text"
-        return f"{as_text}; {missing_hint(value)} reads it as nothing; {BAD_CELLS_HINT}"
+        return _hint_at_word(column, value)
     others = [order for order in ORDERS if order not in ("", kind.order)]
     fits = [order for order in others if not DateFormat(order).parse(pa.array([value])).n_invalid]
     if not fits:
@@ -148,9 +148,10 @@ def hint_at_date(column: str, value: str, kind: Any) -> str:
     return f"--dates {fits[0]} (dates={fits[0]!r}), if that is the order of day and month in the column"
 
 
-def missing_hint(value: str) -> str:
-    """Return the options that make a text mean a missing value, on the command line and in Python."""
-    return f"--missing {value!r} (missing=[{value!r}])"
+def _hint_at_word(column: str, value: str) -> str:
+    """Return the ways out where a cell without digits stands among numbers or dates."""
+    missing = f"--missing {value!r} (missing=[{value!r}])"
+    return f"{role_hint(column, 'category')} reads it as text; {missing} reads it as nothing; {BAD_CELLS_HINT}"
 
 
 @dataclass
@@ -176,7 +177,7 @@ class BadCells:
         faults.n_cells += len(rows)
         for row in rows[: max(0, MAX_EXAMPLES - len(faults.examples))].tolist():
             cell = cells[row].as_py()
-            faults.examples.append(f"{shorten_cell(cell)} in row {self.n_rows + row + 1}")
+            faults.examples.append(f"{_shorten_cell(cell)} in row {self.n_rows + row + 1}")
 
     def describe(self, name: str) -> str:
         """Describe all cells in a sentence, with the name of their table."""
@@ -191,8 +192,8 @@ class BadCells:
         return f"{cells} of {name} counted as missing: {'; '.join(parts[:MAX_REPORTED_COLUMNS])}{more}"
 
 
-def shorten_cell(cell: Any) -> str:
-    """Return a cell in quotes if it is a text, its end left out where it is long."""
+def _shorten_cell(cell: Any) -> str:
+    """Return a number in short form, or a text in quotes, its end left out where it is long."""
     if not isinstance(cell, str):
         return f"{cell:g}"
     return repr(cell if len(cell) <= MAX_QUOTED_CHARACTERS else cell[:MAX_QUOTED_CHARACTERS] + "…")
@@ -209,10 +210,6 @@ class DateOrderView(SourceView):
         """See `SourceView.date_order`."""
         return self.order
 
-    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`."""
-        yield from self.source.batches(wanted)
-
 
 @dataclass(frozen=True)
 class LenientView(SourceView):
@@ -224,10 +221,6 @@ class LenientView(SourceView):
     def reported_bad_cells(self) -> set[str] | None:
         """See `SourceView.reported_bad_cells`."""
         return self.reports
-
-    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`."""
-        yield from self.source.batches(wanted)
 
 
 def read_converted(
@@ -264,7 +257,7 @@ def read_converted(
 def _drop_impossible(
     batch: pa.RecordBatch, wanted: Mapping[str, ColumnReading], counts: Collection[str], found: BadCells
 ) -> pa.RecordBatch:
-    """Return the batch with infinite numbers, and negative ones in columns of counts, as nulls."""
+    """Return the batch with nulls for infinite numbers, and for negative ones of `counts`; add them to `found`."""
     changed: dict[int, Any] = {}
     for place, (name, cells) in enumerate(zip(batch.schema.names, batch.columns)):
         reading, kind = wanted.get(name), cells.type

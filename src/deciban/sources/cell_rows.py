@@ -12,7 +12,7 @@ from deciban.errors import InputError
 from deciban.sources.arrow_sources import convert_column_errors
 from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading
-from deciban.sources.typed_cells import convert_column, to_column
+from deciban.sources.typed_cells import convert_columns, to_column
 
 MAX_INTEGER = 1 << 63
 """Whole numbers beyond ± this are doubles."""
@@ -53,13 +53,8 @@ class CellRows:
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        (batch,) = self.table.to_batches() or [None]
-        if batch is not None:
-            columns = [
-                convert_column(batch.column(name), reading, name, self.number_markers)
-                for name, reading in wanted.items()
-            ]
-            yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
+        for batch in self.table.to_batches():
+            yield convert_columns(map(batch.column, wanted), wanted, self.number_markers)
 
 
 def _check_cell(cell: Any, column: str, row: int) -> Any:

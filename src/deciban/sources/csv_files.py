@@ -46,7 +46,7 @@ ERROR_LINE = re.compile(r"(?:Invalid Input|Conversion) Error: CSV Error on Line:
 
 @dataclass(frozen=True)
 class Delimited(FileSource):
-    """A table of one or more text files that have the same columns."""
+    """A table of one or more CSV or TSV files that have the same columns; cells are texts by default."""
 
     columns: Sequence[str]
     options: FileOptions
@@ -62,9 +62,9 @@ class Delimited(FileSource):
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
-        """Read the first lines of all files, and estimate the number of rows; see `FileStart`.
+        """Read the first lines of all files, and estimate the number of rows; files that are not in UTF-8 are copied.
 
-        Raises InputError where two files have different headers.
+        Raises an InputError where two files differ in columns, in delimiters, or in a way that DuckDB cannot read.
         """
         copies = copy_to_utf8(paths, options.encoding)
         opened = cls(paths, (), options, None, RecordForm("", options.quote, 0), copies=copies)
@@ -157,7 +157,10 @@ class Delimited(FileSource):
                 self.number_markers.setdefault(name, Counter()).update(count_markers(texts, MISSING_NUMBERS))
 
     def trim(self, column: Any) -> Any:
-        """Trim texts; those that are empty then, or mean a missing value, become null."""
+        """Return texts without spaces at their ends; those that are empty then, or mean a missing value, are null.
+
+        Other columns, and arrays in which no text has such spaces, are returned as they are.
+        """
         if not pa.types.is_string(getattr(column, "type", None)):
             return column
         if isinstance(column, pa.ChunkedArray):
@@ -239,7 +242,7 @@ class Delimited(FileSource):
 
 
 def _check_same_start(first: FileStart, start: FileStart, has_header: bool, first_path: str, path: str) -> None:
-    """Raise an InputError where two files cannot be read together."""
+    """Raise an InputError where two files differ in columns, delimiter or skipped lines."""
     has_same_columns = start.names == first.names if has_header else len(start.cells) == len(first.cells)
     if not has_same_columns:
         raise InputError(

@@ -46,9 +46,10 @@ MIN_EQUAL_STEPS = 0.8
 
 @dataclass(frozen=True)
 class FileStart:
-    """The first lines of a file: the delimiter, the cells of the first line, the text after it, and its end.
+    """The first lines of a file: `record` is the first, which may hold line ends in quotes, `cells` are its cells.
 
-    `n_skipped` is the number of lines before the first.
+    `rest` is the text after it, from its line end on, as far as the file is read (`HEADER_BYTES`); `n_skipped` is the
+    number of lines before the first, 1 after a line `sep=`.
     """
 
     delimiter: str
@@ -73,12 +74,11 @@ class FileStart:
     def rows(self) -> list[list[str]]:
         """The first rows after the first line, trimmed; those with another number of cells are left out."""
         sample = self.rest[:SAMPLE_BYTES]
-        complete = (
-            sample if len(sample) == len(self.rest) else sample[: max(sample.rfind("\n"), sample.rfind("\r"), 0)]
-        )
+        if len(sample) < len(self.rest):  # its last line is not complete
+            sample = sample[: max(sample.rfind("\n"), sample.rfind("\r"), 0)]
         rows = []
         try:
-            for row in _read_csv(io.StringIO(complete, newline=""), self.delimiter, self.quote):
+            for row in _read_csv(io.StringIO(sample, newline=""), self.delimiter, self.quote):
                 rows += [[cell.strip(SPACES) for cell in row]] if len(row) == len(self.cells) else []
         except csv.Error:  # the reading of the rows describes the fault
             pass
@@ -147,14 +147,15 @@ def _read_text(path: str, original: str) -> str:
 
 def _first_record(text: str, quote: str) -> str:
     """Return the first line, which may span several lines within quotes; all of the text where quotes stay open."""
-    q = "" if quote == NO_QUOTE else re.escape(quote)
-    pattern = rf"(?:[^{q}\r\n]++|{q}[^{q}]*+(?:{q}|\Z))*+" if q else r"[^\r\n]*+"  # in linear time
-    match = re.match(pattern, text)
+    q = re.escape(quote)
+    quoted = rf"(?:[^{q}\r\n]++|{q}[^{q}]*+(?:{q}|\Z))*+"  # in linear time
+    match = re.match(r"[^\r\n]*+" if quote == NO_QUOTE else quoted, text)
     assert match is not None
     return match.group()
 
 
 def _read_csv(lines: Iterable[str], delimiter: str, quote: str) -> Iterator[list[str]]:
+    """Return Python's reader of these lines; a csv.Error is raised while it is read."""
     if quote == NO_QUOTE:
         return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=delimiter, quotechar=quote)
@@ -192,9 +193,8 @@ def name_columns(start: FileStart, options: FileOptions, path: str) -> tuple[lis
     if options.header is None:
         _check_first_line(start, has_header, path)
     if not options.names:
-        return start.names if has_header else [
-            f"column{place}" for place in range(1, len(start.cells) + 1)
-        ], has_header
+        numbered = [f"column{place}" for place in range(1, len(start.cells) + 1)]
+        return start.names if has_header else numbered, has_header
     if len(options.names) != len(start.cells):
         raise InputError(
             f"{len(options.names)} names are given, and the first line of {quote_path(path)} has {len(start.cells)} "

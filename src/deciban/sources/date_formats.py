@@ -65,6 +65,9 @@ CENTURY_PIVOT = 69
 UNKNOWN = np.iinfo(np.int64).min
 """The number of seconds that stands for no date."""
 
+DateFields = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]
+"""The year, month and day of each date, and whether it is written as dates are."""
+
 
 @dataclass(frozen=True)
 class DateFormat:
@@ -78,7 +81,7 @@ class DateFormat:
     order: DateOrder = ""
 
     def __str__(self) -> str:
-        """Return the order in words."""
+        """Return the order of day and month in words; "ISO" where there is none."""
         return self.order.replace("-", " ") or "ISO"
 
     def parse(self, texts: Any) -> ParsedCells:
@@ -123,7 +126,7 @@ def _match(values: Any, pattern: str) -> tuple[NDArray[np.bool_], dict[str, Any]
 
 def _to_seconds(name: str, fields: dict[str, Any], order: DateOrder) -> NDArray[np.int64]:
     """Return the seconds since 1970 of dates and times by their fields, `UNKNOWN` where there is no such date."""
-    time, is_valid = _seconds_of_day(fields)
+    time, is_valid = _to_seconds_of_day(fields)
     if name == "time":
         return np.where(is_valid, time, UNKNOWN)
     year, month, day, is_written = _read_numeric(fields, order) if name == "numeric" else _read_named(fields)
@@ -134,7 +137,7 @@ def _to_seconds(name: str, fields: dict[str, Any], order: DateOrder) -> NDArray[
     return np.where(is_valid & (day <= n_days), days * 86_400 + time, UNKNOWN)
 
 
-def _seconds_of_day(fields: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _to_seconds_of_day(fields: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the seconds since midnight, and which times are valid; hours of half a day are counted from 1 to 12."""
     hour, minute, second = (_to_integers(fields[name]) for name in ("hour", "minute", "second"))
     half = np.array(pc.utf8_lower(fields["half"]).to_pylist(), dtype="<U1")
@@ -144,17 +147,8 @@ def _seconds_of_day(fields: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[
     return hour * 3600 + minute * 60 + second, is_valid
 
 
-class DateFields(NamedTuple):
-    """The year, month and day of dates, and which of them are written as dates are."""
-
-    year: NDArray[np.int64]
-    month: NDArray[np.int64]
-    day: NDArray[np.int64]
-    is_written: NDArray[np.bool_]
-
-
 def _read_numeric(fields: dict[str, Any], order: DateOrder) -> DateFields:
-    """Read dates of three numbers: the year comes first where it has four digits, else last.
+    """Return the fields of dates of three numbers: the year comes first where it has four digits, else last.
 
     A year of two digits after dots or hyphens needs days and months of two digits: 3.10.12 is a version.
     """
@@ -166,15 +160,15 @@ def _read_numeric(fields: dict[str, Any], order: DateOrder) -> DateFields:
     has_year_first = (n_a == 4) & (n_c <= 2)
     is_written = has_year_first | (has_year_last & (order != ""))
     year = np.where(has_year_first, a, _add_century(c, n_c))
-    return DateFields(year, np.where(has_year_first, b, month), np.where(has_year_first, c, day), is_written)
+    return year, np.where(has_year_first, b, month), np.where(has_year_first, c, day), is_written
 
 
 def _read_named(fields: dict[str, Any]) -> DateFields:
-    """Read dates with the name of a month, in English."""
+    """Return the fields of dates with the name of a month, in English."""
     short = pc.utf8_slice_codeunits(pc.utf8_lower(fields["b"]), 0, 3)
     month = np.asarray(pc.index_in(short, value_set=pa.array(MONTHS))).astype(np.int64) + 1
     year = _add_century(_to_integers(fields["c"]), np.asarray(pc.utf8_length(fields["c"])))
-    return DateFields(year, month, _to_integers(fields["a"]), np.ones(len(month), dtype=np.bool_))
+    return year, month, _to_integers(fields["a"]), np.ones(len(month), dtype=np.bool_)
 
 
 def _add_century(year: NDArray[np.int64], n_digits: NDArray[Any]) -> NDArray[np.int64]:
@@ -228,7 +222,7 @@ def infer_date_format(texts: Any, preferred: DateOrder = "", max_invalid: float 
 
 
 def is_like_date(word: str) -> bool:
-    """Return whether a text may be a date or a time, by its form."""
+    """Return whether a text has the form of a date or a time, whether there is such a date or not."""
     if len(word) > MAX_DATE_CHARACTERS:
         return False
     return bool(re.match(r"\d{4}-\d\d-\d\d", word)) or any(re.match(form, word) for form in PATTERNS.values())

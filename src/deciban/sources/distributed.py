@@ -60,10 +60,6 @@ class PartView(SourceView):
         """See `Source.head`."""
         return self.first_rows.slice(0, n)
 
-    def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
-        """See `Source.batches`."""
-        yield from self.source.batches(wanted)
-
 
 def fetch_first_rows(base: DistributedSource, readings: Mapping[str, ColumnReading]) -> Any:
     """Return the first rows of the columns whose cells decide how they are read; None where there is no such column.

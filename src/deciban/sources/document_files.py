@@ -126,16 +126,17 @@ class TextLines(FileSource):
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        return _table(take_batches(self._batches(HEAD_BYTES), n), self.columns).slice(0, n)
+        return _to_table(take_batches(self._read_batches(HEAD_BYTES), n), self.columns).slice(0, n)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`."""
-        for batch in self._batches(BATCH_BYTES):
+        for batch in self._read_batches(BATCH_BYTES):
             yield batch.select(list(wanted))
 
-    def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
+    def _read_batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        """Yield the lines of all files, about `size` bytes at a time."""
         for path in self.paths:
-            for text in _complete_lines(self.decoding.read_pieces(path, size)):
+            for text in _split_after_lines(self.decoding.read_pieces(path, size)):
                 yield pa.RecordBatch.from_arrays([self.decoding.split_lines(text, path)], names=[TEXT])
 
 
@@ -166,13 +167,14 @@ class DocumentFiles:
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
-        return _table(self._batches(self.files[:n], self.columns), self.columns)
+        return _to_table(self._read_batches(self.files[:n], self.columns), self.columns)
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; files are opened only if their texts are wanted."""
-        yield from self._batches(self.files, list(wanted))
+        yield from self._read_batches(self.files, list(wanted))
 
-    def _batches(self, files: Sequence[str], wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _read_batches(self, files: Sequence[str], wanted: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each of these files, with the wanted columns."""
         texts: list[bytes] = []
         done = size = 0
         for number, file in enumerate(files, 1):
@@ -312,8 +314,8 @@ def compression_by_name(path: str) -> str | None:
     return next((kind for ending, kind in COMPRESSIONS.items() if path.lower().endswith(ending)), None)
 
 
-def _complete_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the text cut where lines end, without the \\n of each last line; only \\n ends a line."""
+def _split_after_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the text of all pieces in parts of whole lines, without the \\n of the last; only \\n ends a line."""
     parts: list[str] = []  # a long line comes in many pieces, joined only once
     for piece in pieces:
         done, newline, unfinished = piece.rpartition("\n")
@@ -326,7 +328,7 @@ def _complete_lines(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def estimate_lines(paths: Sequence[str], start: bytes) -> int | None:
-    """Estimate the number of lines from the length of those at the start; None for compressed files."""
+    """Estimate the number of lines of all files from those at the start of one; None where a file is compressed."""
     if any(compression_by_name(path) for path in paths):
         return None
     size = 0
@@ -336,7 +338,7 @@ def estimate_lines(paths: Sequence[str], start: bytes) -> int | None:
     return round(size * max(1, start.count(b"\n")) / max(1, len(start)))
 
 
-def _table(batches: Iterable[Any], columns: Sequence[str]) -> Any:
-    """Return the batches as a table, which has its columns even if there are no rows."""
+def _to_table(batches: Iterable[Any], columns: Sequence[str]) -> Any:
+    """Return batches of documents as a table, which has its columns even if there are no batches."""
     schema = pa.schema([(name, pa.large_string() if name == TEXT else pa.string()) for name in columns])
     return pa.Table.from_batches(batches, schema)

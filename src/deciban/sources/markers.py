@@ -42,7 +42,7 @@ class WithoutMarkers(SourceView):
     counts: MarkerCounts = field(default_factory=dict)
 
     def head(self, n: int) -> pa.Table:
-        """See `Source.head`."""
+        """See `Source.head`; its markers are counted until all rows are read."""
         return self._remove_and_count(self.source.head(n), set(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:

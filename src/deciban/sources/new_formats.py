@@ -6,7 +6,6 @@ which number of a date is the day; where they leave it open, it is read as the m
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,7 +16,7 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import parse_texts
 from deciban.sources.date_formats import ISO, DateFormat, infer_date_format
 from deciban.sources.markers import MISSING_NUMBERS
-from deciban.sources.number_formats import CURRENCY_CODES, PLAIN, NumberFormat, infer_number_format
+from deciban.sources.number_formats import PLAIN, NumberFormat, infer_number_format, is_currency
 from deciban.sources.source import ColumnReading, Source
 
 FORMAT_ROWS = 1000
@@ -28,23 +27,26 @@ MAX_INVALID_SHARE = 0.1
 
 
 def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[str, ColumnReading]:
-    """Return the readings of a source's columns, those of formatted numbers and of dates as its cells show them."""
-    is_decimal_fixed = bool(getattr(source, "number_format", PLAIN).thousands)
-    names = [name for name, reading in wanted.items() if isinstance(reading, (NumberFormat, DateFormat))]
-    head = source.head(FORMAT_ROWS) if names else None
+    """Return the readings with the formats of numbers and dates that the first rows of a source show.
+
+    Columns that are not texts, and those whose first rows are all missing, keep their readings.
+    """
+    learned = {name: how for name, how in wanted.items() if isinstance(how, (NumberFormat, DateFormat))}
     adapted = dict(wanted)
-    for name in names:
-        texts, reading = head.column(name), wanted[name]  # type: ignore[union-attr]
+    if not learned:
+        return adapted
+    head, given = source.head(FORMAT_ROWS), getattr(source, "number_format", PLAIN)
+    for name, how in learned.items():
+        texts = head.column(name)
         if not is_text(texts.type) or not len(texts.drop_null()):
             continue
         texts = texts.combine_chunks().drop_null().cast(pa.string())
-        if isinstance(reading, DateFormat):
-            adapted[name] = _adapt_dates(texts, reading, getattr(source, "date_order", ""))
-        elif is_decimal_fixed:
-            given = getattr(source, "number_format", PLAIN)
-            adapted[name] = replace(given, unit=reading.unit)  # type: ignore[union-attr]
+        if isinstance(how, DateFormat):
+            adapted[name] = _adapt_dates(texts, how, getattr(source, "date_order", ""))
+        elif given.thousands:  # the decimal mark is an option of the source
+            adapted[name] = replace(given, unit=how.unit)
         else:
-            adapted[name] = _adapt_numbers(texts, reading)  # type: ignore[arg-type]
+            adapted[name] = _adapt_numbers(texts, how)
     return adapted
 
 
@@ -64,11 +66,6 @@ def _adapt_numbers(texts: Any, learned: NumberFormat) -> NumberFormat:
         return PLAIN
     words = [word for word in trim_texts(texts).unique().to_pylist() if word and word not in MISSING_NUMBERS]
     found = infer_number_format(words, learned.decimal, fixed=True)
-    if found is None or found.parse(texts).n_invalid or learned.unit or not _is_currency(found.unit):
+    if found is None or found.parse(texts).n_invalid or learned.unit or not is_currency(found.unit):
         return learned
     return found
-
-
-def _is_currency(unit: str) -> bool:
-    """Return whether a unit is a sign or code of a currency."""
-    return unit in CURRENCY_CODES or (bool(unit) and all(unicodedata.category(sign) == "Sc" for sign in unit))

@@ -130,12 +130,9 @@ class NumberFormat:
 
     def _cast(self, words: Any) -> Any:
         """Convert texts without units and thousands to doubles; raise Arrow's error where one is not a number."""
-        plain = words if self.decimal == "." else self._replace_mark(words)
-        return plain.cast(pa.float64())
-
-    def _replace_mark(self, words: Any) -> Any:
-        """Replace the decimal mark by a point; a text that has a point already does not become a number."""
-        return pc.replace_substring(pc.replace_substring(words, ".", "?"), self.decimal, ".")
+        if self.decimal != ".":  # a text that has a point already does not become a number
+            words = pc.replace_substring(pc.replace_substring(words, ".", "?"), self.decimal, ".")
+        return words.cast(pa.float64())
 
 
 PLAIN = NumberFormat()
@@ -206,8 +203,13 @@ def _is_quantity(found: re.Match[str]) -> bool:
     if re.match(r"0[0-9]", digits) or (prefix and suffix):
         return False
     if prefix:
-        return prefix in CURRENCY_CODES or all(unicodedata.category(sign) == "Sc" for sign in prefix)
+        return is_currency(prefix)
     return not suffix or any(sign.isalpha() or sign in "%‰°" or unicodedata.category(sign) == "Sc" for sign in suffix)
+
+
+def is_currency(unit: str) -> bool:
+    """Return whether a unit is a code of a currency, or one or more of its signs."""
+    return unit in CURRENCY_CODES or (bool(unit) and all(unicodedata.category(sign) == "Sc" for sign in unit))
 
 
 def _find_unit(cells: Sequence[re.Match[str]]) -> str | None:

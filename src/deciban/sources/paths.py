@@ -80,14 +80,17 @@ TEXT_TABLES = ("csv", "tsv")
 
 
 def open_path(path: str, options: FileOptions) -> Source:
-    """Open a file or folder, or all files that a pattern matches, in the order of their names."""
+    """Open a file or folder, or all files that a pattern matches, in the order of their names.
+
+    Raises an InputError, with a hint, where there is none.
+    """
     matched = list_files(path)
     if options.format == "text" and matched != [path]:  # a folder is not a document
         matched = [found for found in matched if not os.path.isdir(found)]
     if not matched:
         thing = "folder" if options.format == "folders" else "file"
         what = f"no {thing} matches" if glob.has_magic(path) else f"there is no {thing}"
-        raise InputError(f"{what} {path!r}{_similar_name_hint(path)}")
+        raise InputError(f"{what} {path!r}{_hint_at_similar_name(path)}")
     return open_paths(matched, options)
 
 
@@ -99,7 +102,7 @@ def list_files(path: str) -> list[str]:
 
 
 def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
-    """Open files of one format, read one after the other; or a folder of documents."""
+    """Open files of one format, read one after the other, or a folder of documents; pipes are copied first."""
     if any(map(is_pipe, paths)):
         return _open_pipes(paths, options)
     form = "folders" if options.format == "folders" else _check_formats(paths, options)
@@ -207,8 +210,8 @@ def _find_ending(path: str) -> str:
     return os.path.splitext(path.lower().removesuffix(".gz").removesuffix(".zst"))[1]
 
 
-def _similar_name_hint(path: str) -> str:
-    """Return a hint at a file of nearly that name, if there is one."""
+def _hint_at_similar_name(path: str) -> str:
+    """Return a hint at a file of nearly that name, or at a folder that does not exist; "" where there is neither."""
     from difflib import get_close_matches
 
     folder, name = os.path.split(path)
@@ -256,11 +259,12 @@ class Partitioned(SourceView):
         """See `Source.head`."""
         tables: list[Any] = []
         for source, values in self._files():
-            table = source.head(n - sum(part.num_rows for part in tables))
+            table = source.head(n)
             for key, value in values.items():
                 table = table.append_column(key, pa.chunked_array([_repeat(value, table.num_rows)]))
             tables.append(table)
-            if sum(part.num_rows for part in tables) >= n:
+            n -= table.num_rows
+            if n <= 0:
                 break
         return pa.concat_tables(tables, promote_options="permissive")
 
@@ -301,6 +305,6 @@ def _parse_folders(path: str) -> dict[str, str | None]:
 
 
 def _repeat(value: str | None, n_rows: int) -> Any:
-    """Return a column that has one value in all rows."""
+    """Return a column that has one value in all rows, as a dictionary array."""
     codes = pa.nulls(n_rows, pa.int32()) if value is None else pa.array(np.zeros(n_rows, dtype=np.int32))
     return pa.DictionaryArray.from_arrays(codes, pa.array([] if value is None else [value], pa.string()))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from deciban.sources.document_files import open_decompressed
 from deciban.sources.source import NO_QUOTE, convert_read_errors, quote_path
-from deciban.sources.utf8_copies import describe_encoding
+from deciban.sources.utf8_copies import describe_invalid_byte
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -20,7 +20,7 @@ QUOTE_HINT = "Hint: a quote in a cell is doubled; --quote none (quote='none') re
 
 
 @lru_cache(maxsize=64)
-def _record_pattern(delimiter: str, quote: str) -> re.Pattern[bytes]:
+def _compile_record_pattern(delimiter: str, quote: str) -> re.Pattern[bytes]:
     """Return the pattern of a record and, as a group, the end of its line, in linear time."""
     mark, q = re.escape(delimiter), re.escape(quote)
     plain = rf"[^{mark}\r\n]*+"
@@ -29,7 +29,7 @@ def _record_pattern(delimiter: str, quote: str) -> re.Pattern[bytes]:
 
 
 @lru_cache(maxsize=64)
-def _cell_pattern(delimiter: str, quote: str) -> re.Pattern[str]:
+def _compile_cell_pattern(delimiter: str, quote: str) -> re.Pattern[str]:
     """Return the pattern of a cell: its text in quotes, the closing quote and text after it, or a plain text; and the
     delimiter.
     """
@@ -43,7 +43,7 @@ def read_records(path: str, delimiter: str, quote: str = '"') -> Iterator[tuple[
     A cell is quoted where a quote is its first character but for spaces, as in DuckDB; line ends in it are its own.
     A record longer than `MAX_RECORD_BYTES` whose end has not been read is cut off, and is the last. A BOM is removed.
     """
-    pattern = _record_pattern(delimiter, quote)
+    pattern = _compile_record_pattern(delimiter, quote)
     unread, started, ended = b"", False, False
     with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
         while not ended:
@@ -102,7 +102,7 @@ def describe_encoding_fault(record: bytes, record_number: int) -> str | None:
     try:
         record.decode()
     except UnicodeDecodeError as error:
-        return describe_encoding("utf-8", record_number, record[error.start])
+        return describe_invalid_byte("utf-8", record_number, record[error.start])
     return None
 
 
@@ -135,7 +135,7 @@ def split_cells(record: str, delimiter: str, quote: str = '"') -> tuple[list[str
         return record.split(delimiter), False
     cells: list[str] = []
     has_bad_quotes = False
-    for match in _cell_pattern(delimiter, quote).finditer(record):
+    for match in _compile_cell_pattern(delimiter, quote).finditer(record):
         quoted, closing, after, plain, end = match.groups()
         cells.append(plain if quoted is None else quoted.replace(2 * quote, quote) + after)
         has_bad_quotes |= quoted is not None and (not closing or bool(after))

@@ -19,7 +19,7 @@ def is_remote(path: str) -> bool:
 
 
 def open_remote(path: str) -> Any:
-    """Open a file of a storage service for reading at any place."""
+    """Open a file of a storage service for reading, as a file of Arrow in which any place can be sought."""
     files, name = find_file_system(path)
     return files.open_input_file(name)
 
@@ -45,7 +45,10 @@ def find_file_system(path: str) -> tuple[Any, str]:
 
 
 def list_remote(pattern: str) -> list[str]:
-    """Return the addresses of all files that a pattern matches, in the order of their names; `**` crosses folders."""
+    """Return the addresses of all files that a pattern matches, sorted; `**/` stands for any number of folders.
+
+    An address that is no pattern is returned as it is, whether there is such a file or not.
+    """
     if not re.search(r"[*?\[]", pattern):
         return [pattern]
     from fnmatch import translate
@@ -54,7 +57,9 @@ def list_remote(pattern: str) -> list[str]:
 
     files, name = find_file_system(pattern)
     root = re.split(r"[*?\[]", name, maxsplit=1)[0].rpartition("/")[0]
-    matches = re.compile(translate(name).replace(".*", "[^/]*")).match
+    # the last two characters of a translation match the end of the text
+    parts = [translate(part)[:-2].replace(".*", "[^/]*") for part in name.split("**/")]
+    matches = re.compile("(?:[^/]+/)*".join(parts)).fullmatch
     listed = files.get_file_info(fs.FileSelector(root, recursive="/" in name[len(root) + 1 :]))
     scheme = pattern.partition("://")[0]
     found = sorted(f"{scheme}://{info.path}" for info in listed if info.is_file and matches(info.path))

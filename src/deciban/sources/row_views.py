@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deciban._lazy import pa
+from deciban.sources.arrow_types import decode_dictionary
 from deciban.sources.source import ColumnReading, SourceView
 
 COPIED_PREFIX = "\0carried:"
@@ -77,10 +78,3 @@ class CopyingView(SourceView):
             pa.concat_arrays([decode_dictionary(batch.column(COPIED_PREFIX + name)) for batch in batches])
             for name in self.copied
         ]
-
-
-def decode_dictionary(array: Any) -> Any:
-    """Return the values of a dictionary array; other arrays are returned unchanged."""
-    if not pa.types.is_dictionary(array.type):
-        return array
-    return array.dictionary.take(array.indices)

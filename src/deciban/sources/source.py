@@ -69,16 +69,7 @@ bad_cells : 'error' or 'missing'
 
 @dataclass(frozen=True)
 class FileOptions:
-    """Properties that a file does not state: its format, its encoding, and the texts that stand for a missing value.
-
-    `errors` is the treatment of bytes that the encoding does not have, in documents: "strict" or "replace". With
-    `hive` the folders of a file that are named KEY=VALUE give it columns. `table` is the table of a database,
-    or the sheet of a workbook, `where` a condition on the rows of a database's table. `header` is whether the first
-    line of a CSV file names the columns (None: it does, unless it looks like data), `names` are names to use instead;
-    `quote` is the quotation mark of cells, or "none", `decimal` the decimal mark (None: as the cells suggest), and
-    `dates` the order of day and month where the cells do not show it. With `bad_cells` "missing", a cell that is not
-    a number in a column of numbers, or not a date among dates, is missing, and no error.
-    """
+    """Properties that a file does not state, such as its format and encoding; `READING_PARAMETERS` describes each."""
 
     format: str | None = None
     encoding: str = "utf-8"
@@ -121,9 +112,9 @@ class FileOptions:
             given[name] = (texts,) if isinstance(texts, str) else tuple(texts)
         return cls(**given)
 
-    def refuse_for(self, thing: str, names: Sequence[str] = CSV_OPTIONS) -> None:
-        """Raise an InputError if an option of CSV files is given for another thing."""
-        for name in names:
+    def refuse_for(self, thing: str) -> None:
+        """Raise an InputError if an option of CSV files is given, and a `thing` of another kind is to be read."""
+        for name in CSV_OPTIONS:
             if getattr(self, name) != getattr(FileOptions, name):
                 raise InputError(f"{name}={getattr(self, name)!r} is for CSV and TSV files, and this is {thing}")
 
@@ -173,7 +164,7 @@ class FileSource:
 
 @dataclass(frozen=True)
 class SourceView:
-    """A source derived from another: all that a subclass does not define, except `batches`, is that source's."""
+    """A source derived from another: all that a subclass does not define is that source's."""
 
     source: Source
     name: ClassVar[Any] = property(attrgetter("source.name"))
@@ -182,6 +173,7 @@ class SourceView:
     fills_cores: ClassVar[Any] = property(attrgetter("source.fills_cores"))
     n_rows: ClassVar[Any] = property(attrgetter("source.n_rows"))
     head: ClassVar[Any] = property(attrgetter("source.head"))
+    batches: ClassVar[Any] = property(attrgetter("source.batches"))
 
     @property
     def number_format(self) -> NumberFormat:
@@ -191,7 +183,7 @@ class SourceView:
         return getattr(self.source, "number_format", PLAIN)
 
     def trim(self, texts: Any) -> Any:
-        """Return texts as they are read with "text", of cells "as it is"."""
+        """Return texts of cells that were read "as it is" as a reading with "text" gives them."""
         return self.source.trim(texts) if hasattr(self.source, "trim") else texts
 
     @property
@@ -216,14 +208,18 @@ class SourceView:
 
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None) -> Source:
-    """Open the source that a path, glob, query, frame or mapping of arrays describes; paths by a Spark session."""
+    """Open the source that a path, glob, query, frame, database or mapping of arrays describes.
+
+    With a session of Spark its executors read the paths. The options `dates` and `bad_cells` make it a view.
+    """
     options = options or FileOptions()
-    if spark is not None:
+    if spark is None:
+        opened = _open(source, sql, options)
+    else:
         from deciban.sources.spark_files import open_spark_files
 
-        opened = _check_columns(open_spark_files(spark, source, sql, options))
-    else:
-        opened = _check_columns(_open(source, sql, options))
+        opened = open_spark_files(spark, source, sql, options)
+    _check_columns(opened)
     if options.bad_cells == "error" and options.dates is None:
         return opened
     from deciban.sources.cell_conversion import DateOrderView, LenientView
@@ -300,14 +296,13 @@ def as_paths(source: Any) -> str | list[str] | None:
     return None
 
 
-def _check_columns(source: Source) -> Source:
-    """Return the source; raise an InputError for a table without columns, or with two columns of one name."""
+def _check_columns(source: Source) -> None:
+    """Raise an InputError for a table without columns, or with two columns of one name."""
     if not source.columns:
         raise InputError(f"{source.name} has no columns. Hint: a table has a column for each feature")
     name, times = Counter(source.columns).most_common(1)[0]
     if times > 1:
         raise InputError(f"{source.name} has two columns named {name!r}. Hint: rename one of them")
-    return source
 
 
 @contextmanager

@@ -18,12 +18,12 @@ from typing import Any, ClassVar, TypeVar
 from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.sources.arrow_sources import Parquet, open_parquet
+from deciban.sources.arrow_types import decode_dictionary
 from deciban.sources.csv_files import Delimited
 from deciban.sources.database import JsonLines
 from deciban.sources.document_files import compression_by_name
 from deciban.sources.paths import list_files, open_path, open_paths
 from deciban.sources.remote_files import is_remote, list_remote, open_remote
-from deciban.sources.row_views import decode_dictionary
 from deciban.sources.source import (
     COPY_NAMES,
     NO_QUOTE,

@@ -14,7 +14,7 @@ from deciban.errors import InputError
 from deciban.sources.database import quote_name
 from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, choose_table, error_summary, quote_path
-from deciban.sources.typed_cells import convert_column, to_column
+from deciban.sources.typed_cells import convert_columns, to_column
 
 MAGIC = b"SQLite format 3\0"
 """The first bytes of a SQLite file."""
@@ -73,11 +73,7 @@ class SqliteTable(FileSource):
             with _connect(path) as connection:
                 cursor = connection.execute(f"select {names} from {quote_name(self.table)}")
                 while rows := cursor.fetchmany(max(1, CELLS_PER_BATCH // len(wanted))):
-                    columns = [
-                        convert_column(to_column(values), reading, name, self.number_markers)
-                        for values, (name, reading) in zip(zip(*rows), wanted.items())
-                    ]
-                    yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
+                    yield convert_columns(map(to_column, zip(*rows)), wanted, self.number_markers)
 
 
 @contextmanager

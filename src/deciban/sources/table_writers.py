@@ -43,15 +43,16 @@ def open_format(form: str, file: Any, schema: Any, changes: Sequence[Change] = (
         yield _make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
 
+        @_convert_write_errors()
         def write_lines(batch: Any) -> None:
             file.write("".join(f"{_apply(changes, to_json(row))}\n" for row in batch.to_pylist()).encode())
 
-        yield _convert_write_errors(write_lines)
+        yield write_lines
     elif form == "parquet":
         import pyarrow.parquet as pq
 
-        with _convert_write_errors(pq.ParquetWriter)(file, schema) as writer:
-            yield _convert_write_errors(writer.write_batch)
+        with _convert_write_errors()(pq.ParquetWriter)(file, schema) as writer:
+            yield _convert_write_errors()(writer.write_batch)
     else:
         open_writer = pa.ipc.new_stream if form == "arrows" else pa.ipc.new_file
         with open_writer(file, schema) as writer:
@@ -67,26 +68,24 @@ def _make_csv_writer(file: Any, schema: Any, delimiter: str, changes: Sequence[C
     csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(names)
     file.write(header.getvalue().encode())
 
+    @_convert_write_errors()
     def write(batch: Any) -> None:
         batch = _prepare_texts(batch, changes)
         quotes = "needed" if _needs_quotes(batch, delimiter) else "none"
         write_csv(batch, file, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quotes))
 
-    return _convert_write_errors(write)
+    return write
 
 
-def _convert_write_errors(write: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a writer so that a value or a type that the format cannot hold raises an InputError."""
-
-    def attempt(*arguments: Any) -> Any:
-        try:
-            return write(*arguments)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
-            raise InputError(
-                f"a column cannot be written in this format: {str(error).splitlines()[0]}. Hint: -o OUT.arrow"
-            ) from None
-
-    return attempt
+@contextmanager
+def _convert_write_errors() -> Iterator[None]:
+    """Raise errors about values and types that a format cannot hold as InputErrors."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise InputError(
+            f"a column cannot be written in this format: {str(error).splitlines()[0]}. Hint: -o OUT.arrow"
+        ) from None
 
 
 def _apply(changes: Sequence[Change], text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -63,7 +63,7 @@ def to_text_column(column: Any) -> Any:
 
 
 def join_parts(parts: Sequence[Any]) -> Any:
-    """Return the parts of a column as one, of the type that they have in common, or of texts."""
+    """Return arrays of `to_column` as one chunked array, of the type that they have in common, or of texts."""
     kinds = {part.type for part in parts} - {pa.null()}
     if kinds == {pa.int64(), pa.float64()}:
         return pa.chunked_array([part.cast(pa.float64()) for part in parts])
@@ -73,8 +73,14 @@ def join_parts(parts: Sequence[Any]) -> Any:
     return pa.chunked_array([part.cast(kind) for part in parts], kind)
 
 
+def convert_columns(columns: Iterable[Any], wanted: Mapping[str, ColumnReading], counts: MarkerCounts) -> Any:
+    """Return the wanted columns, given in their order, as a batch; each is converted by `convert_column`."""
+    converted = [convert_column(each, how, name, counts) for each, (name, how) in zip(columns, wanted.items())]
+    return pa.RecordBatch.from_arrays(converted, names=list(wanted))
+
+
 def convert_column(column: Any, reading: ColumnReading, name: str, counts: MarkerCounts) -> Any:
-    """Return a column as it is to be read, numbers as doubles; markers of missing numbers are counted.
+    """Return a column as it is to be read, numbers as doubles; add markers of missing numbers to `counts`.
 
     Texts among which one is not a number, or that are written in a format, are left to those who read the source.
     """

@@ -105,7 +105,7 @@ def _copy(path: str, copy: str, encoding: str) -> None:
             except UnicodeDecodeError as error:
                 line = n_lines + _count_lines(error.object[: error.start].decode(encoding, "ignore"))
                 raise InputError(
-                    f"{quote_path(path)} {describe_encoding(encoding, line, error.object[error.start])}"
+                    f"{quote_path(path)} {describe_invalid_byte(encoding, line, error.object[error.start])}"
                 ) from None
             n_lines += _count_lines(text)
             out.write((text.removeprefix(BYTE_ORDER_MARK) if is_first else text).encode("utf-8", "surrogatepass"))
@@ -116,8 +116,8 @@ def _count_lines(text: str) -> int:
     return text.count("\n") or text.count("\r")
 
 
-def describe_encoding(encoding: str, line: int, byte: int) -> str:
-    """Describe a line that has an invalid byte as the predicate of a message, with the encoding to try."""
+def describe_invalid_byte(encoding: str, line: int, byte: int) -> str:
+    """Describe a line with a byte that its encoding does not have, as the predicate of a message; hint at another."""
     other = "cp1252" if byte in WINDOWS_LETTERS else "latin-1"
     other = "utf-8" if encoding == other else other
     return (

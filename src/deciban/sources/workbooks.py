@@ -16,7 +16,7 @@ from deciban._lazy import pa
 from deciban.errors import DecibanError, InputError, MissingExtraError
 from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, choose_table, error_summary, quote_path
-from deciban.sources.typed_cells import convert_column, join_parts, to_column
+from deciban.sources.typed_cells import convert_columns, join_parts, to_column
 
 MAX_SHEET_ROWS = 1 << 20
 """Rows of a sheet in Excel; a forged file may name others."""
@@ -63,7 +63,7 @@ class Workbook(FileSource):
 
     @cached_property
     def tables(self) -> list[pa.Table]:
-        """The rows of each file."""
+        """The rows of each file, read when first needed and kept."""
         return [_read_table(path, self.options.table) for path in self.paths]
 
     def head(self, n: int) -> pa.Table:
@@ -77,11 +77,7 @@ class Workbook(FileSource):
         """See `Source.batches`."""
         for table in self.tables:
             for batch in table.select(list(wanted)).to_batches():
-                columns = [
-                    convert_column(column, reading, name, self.number_markers)
-                    for column, (name, reading) in zip(batch.columns, wanted.items())
-                ]
-                yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
+                yield convert_columns(batch.columns, wanted, self.number_markers)
 
 
 @contextmanager
@@ -145,6 +141,7 @@ def _convert_errors(path: str) -> Iterator[None]:
 
 
 def _has_cells(sheet: Any) -> bool:
+    """Return whether a cell of a sheet has a value."""
     return any(
         any(cell is not None for cell in row) for row in sheet.iter_rows(max_row=MAX_SHEET_ROWS, values_only=True)
     )
@@ -179,33 +176,34 @@ def _lacks_result(cell: Any) -> bool:
 
 
 def _read_header(path: str, table: str | None) -> list[str]:
+    """Read the names of the columns of a sheet."""
     with _open_sheet(path, table) as sheet:
-        return _parse_header(_rows_from_header(sheet), path, sheet.title)[1]
+        return _parse_header(_read_rows(sheet), path, sheet.title)
 
 
-def _rows_from_header(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _read_rows(sheet: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Yield the rows that are not blank, each with its number in the sheet; the first is the header."""
     for number, row in enumerate(sheet.iter_rows(max_row=MAX_SHEET_ROWS, values_only=True), 1):
         if any(cell is not None and cell != "" for cell in row):
             yield number, row
 
 
-def _parse_header(rows: Iterator[tuple[int, tuple[Any, ...]]], path: str, sheet: str) -> tuple[int, list[str]]:
-    """Return the number of the row that names the columns, and the names; a blank one is named by its place."""
-    number, row = next(rows, (0, ()))
+def _parse_header(rows: Iterator[tuple[int, tuple[Any, ...]]], path: str, sheet: str) -> list[str]:
+    """Return the names of the columns, which the next row has; a blank one is named by its place."""
+    _, row = next(rows, (0, ()))
     texts = to_column([str(cell) if cell is not None else None for cell in row]).to_pylist()
     while texts and texts[-1] is None:
         texts.pop()
     if not texts:
         raise InputError(f"sheet {sheet!r} of {quote_path(path)} is empty. Hint: its first row names the columns")
-    return number, [f"column{place}" if text is None else text for place, text in enumerate(texts, 1)]
+    return [f"column{place}" if text is None else text for place, text in enumerate(texts, 1)]
 
 
 def _read_table(path: str, table: str | None) -> pa.Table:
-    """Read all rows of a sheet, some at a time as Python values."""
+    """Read all rows of a sheet below its header, some at a time as Python values."""
     with _open_sheet(path, table) as sheet:
-        rows = _rows_from_header(sheet)
-        _, names = _parse_header(rows, path, sheet.title)
+        rows = _read_rows(sheet)
+        names = _parse_header(rows, path, sheet.title)
         parts: list[list[Any]] = []
         while some := list(islice(rows, ROWS_PER_PART)):
             for number, row in some:

@@ -6,7 +6,7 @@ A group is a row with the weight of all its rows, so that the encoders and engin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ from deciban.sql.statements import CLASS, MAX_SELECTED, LabelledTable
 class GroupReader:
     """Reads the groups that a database counted into the classes and statistics of the table's summariser.
 
+    `rows` is the table in the database, `source` its view without markers of missing values.
     `markers` counts the cells of each column that a marker of missing values made missing.
     """
 
@@ -115,9 +116,9 @@ class GroupReader:
 
 
 def join_extremes(a: Extremes, b: Extremes) -> Extremes:
-    """Return the extremes of all columns of a, then of all of b."""
-    arrays: Collection[Callable[[Extremes], Array]] = (lambda e: e.value, lambda e: e.rows, lambda e: e.limit)
-    return Extremes((*a.names, *b.names), *(np.concatenate([get(a), get(b)], axis=1) for get in arrays))
+    """Return the extremes of the columns of a and then of those of b, which are others."""
+    pairs: Any = ((a.value, b.value), (a.rows, b.rows), (a.limit, b.limit))
+    return Extremes((*a.names, *b.names), *(np.concatenate(pair, axis=1) for pair in pairs))
 
 
 def split_names(names: Sequence[str], n_expressions: int) -> Iterator[Sequence[str]]:

@@ -41,13 +41,22 @@ CLASS, WEIGHT = "k", "w"
 
 def name(text: str, table: str | None = None) -> exp.Column:
     """Return the column of a name of our own, of an inner SELECT if that is named."""
-    of = None if table is None else exp.to_identifier(table, quoted=True)
-    return exp.Column(this=exp.to_identifier(text, quoted=True), table=of)
+    return exp.Column(this=_quote(text), table=None if table is None else _quote(table))
+
+
+def _quote(text: str) -> exp.Identifier:
+    """Return a name in quotes."""
+    return exp.to_identifier(text, quoted=True)
 
 
 def double(number: float) -> exp.Expression:
     """Return a constant of type double."""
     return exp.cast(exp.convert(float(number)), "double")
+
+
+def count_where(condition: Any) -> exp.Expression:
+    """Return the number of rows of a group that meet a condition."""
+    return exp.Count(this=exp.case().when(condition, exp.Literal.number(1)))
 
 
 def is_known(value: exp.Expression) -> exp.Expression:
@@ -70,40 +79,39 @@ class LabelledTable:
         """The dialect of SQL that the database reads."""
         return self.table.driver.dialect
 
-    def sampled(self, share: float) -> LabelledTable:
+    def sample(self, share: float) -> LabelledTable:
         """Return about this share of the rows, drawn at random: whole pages where the database can do that."""
-        return (
-            self if share >= 1 else replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
-        )
+        if share >= 1:
+            return self
+        return replace(self, table=self.table.sample(share, random_share(self.dialect, share)))
 
     def number(self, column: str) -> exp.Expression:
-        """Return a column as a double."""
+        """Return a column as a double: NULL for NaN, 1 and 0 for true and false."""
         value = self.table.column(column)
         if str(self.table.schema.field(column).type) == "bool":
             return exp.case().when(value, double(1)).when(exp.Not(this=value.copy()), double(0))
         value = exp.cast(value, "double")
-        return exp.Nullif(this=value, expression=self._nan()) if column in self.nan_columns else value
+        if column not in self.nan_columns:
+            return value
+        return exp.Nullif(this=value, expression=exp.cast(exp.Literal.string("NaN"), "double"))
 
-    @staticmethod
-    def _nan() -> exp.Expression:
-        return exp.cast(exp.Literal.string("NaN"), "double")
+    def select_rows(self, values: Mapping[str, exp.Expression], *, learned: bool) -> exp.Select:
+        """Return the SELECT of class, weight and values by their new names.
 
-    def rows(self, values: Mapping[str, exp.Expression], *, learned: bool, limit: int | None = None) -> exp.Select:
-        """Return the SELECT of class, weight and values by their new names; `learned`: rows with class and weight."""
+        `learned`: of rows that have a class, and a weight above 0 where there are weights; else of all rows.
+        """
         named: dict[str, exp.Expression] = {CLASS: self.level(self.target), **values}
         if self.weights is not None:
             named[WEIGHT] = self.number(self.weights)
         conditions = [is_known(self.table.column(self.target))] if learned else []
         if learned and self.weights is not None:
             conditions.append(self.has_weight(self.number(self.weights)))
-        statement = self.table.select(named, *conditions)
-        return statement if limit is None else statement.limit(limit)
+        return self.table.select(named, *conditions)
 
     def level(self, column: str) -> exp.Expression:
         """Return a column as it is grouped: in SQLite by bytes, whatever the column's own order takes for equal."""
         value = self.table.column(column)
-        is_plain = self.dialect != "sqlite"
-        return value if is_plain else exp.Collate(this=value, expression=exp.to_identifier("BINARY"))
+        return exp.Collate(this=value, expression=exp.to_identifier("BINARY")) if self.dialect == "sqlite" else value
 
     @staticmethod
     def has_weight(weight: exp.Expression) -> Any:
@@ -120,9 +128,13 @@ class LabelledTable:
 
 def select_from(rows: exp.Select, expressions: Mapping[str, exp.Expression]) -> exp.Select:
     """Return the SELECT of expressions by name from an inner one, which is not copied."""
+    return _select(expressions).from_(rows.subquery(_quote("r"), copy=False), copy=False)
+
+
+def _select(expressions: Mapping[str, exp.Expression]) -> exp.Select:
+    """Return the SELECT of expressions by name, which are not copied, from nothing yet."""
     named = [exp.alias_(expression, alias, quoted=True, copy=False) for alias, expression in expressions.items()]
-    inner = rows.subquery(exp.to_identifier("r", quoted=True), copy=False)
-    return exp.select(*named, copy=False).from_(inner, copy=False)
+    return exp.select(*named, copy=False)
 
 
 def group_by(rows: exp.Select, keys: Sequence[str], sums: Mapping[str, exp.Expression]) -> exp.Select:
@@ -140,22 +152,22 @@ def count_classes(rows: LabelledTable) -> exp.Select:
         if rows.dialect == "sqlite":  # has no text of it, and reads 9e999 so
             is_infinite = exp.GT(this=name(WEIGHT), expression=double(1.797e308))
         invalid = exp.or_(negative, is_infinite)
-        sums["invalid"] = exp.Count(this=exp.case().when(invalid, exp.Literal.number(1)))
-        sums["learned"] = exp.Count(this=exp.case().when(rows.has_weight(name(WEIGHT)), exp.Literal.number(1)))
-    return group_by(rows.rows({}, learned=False), [CLASS], sums)
+        sums["invalid"] = count_where(invalid)
+        sums["learned"] = count_where(rows.has_weight(name(WEIGHT)))
+    return group_by(rows.select_rows({}, learned=False), [CLASS], sums)
 
 
 def count_levels(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
     """Return the statement of the rows and weight of each class and level, or combination of levels."""
     values = {f"v{i}": rows.level(column) for i, column in enumerate(columns)}
     sums = {"n": exp.Count(this=exp.Star()), "weight": rows.total_weight()}
-    return group_by(rows.rows(values, learned=False), [CLASS, *values], sums)
+    return group_by(rows.select_rows(values, learned=False), [CLASS, *values], sums)
 
 
 def count_date_parts(rows: LabelledTable, column: str, parts: Sequence[str]) -> exp.Select:
     """Return the statement of the weight of each class and combination of parts (month, weekday, hour) of a date."""
     values = {f"v{i}": date_part(rows.table.column(column), part, rows.dialect) for i, part in enumerate(parts)}
-    return group_by(rows.rows(values, learned=True), [CLASS, *values], {"weight": rows.total_weight()})
+    return group_by(rows.select_rows(values, learned=True), [CLASS, *values], {"weight": rows.total_weight()})
 
 
 def date_part(value: exp.Expression, part: str, dialect: str) -> exp.Expression:
@@ -194,7 +206,7 @@ def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp
     The column's values lie between `low` and `high`.
     """
     value = rows.number(column)
-    inner = rows.rows({"v": value}, learned=True).where(is_known(value.copy()))
+    inner = rows.select_rows({"v": value}, learned=True).where(is_known(value.copy()))
     named = {CLASS: name(CLASS), "v": name("v"), "e": nearest_edge(name("v"), low, high)}
     if rows.weights is not None:
         named[WEIGHT] = name(WEIGHT)
@@ -208,7 +220,7 @@ def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp
 def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
     """Return the statement of the means of the first rows, about which all rows are summed."""
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
-    inner = rows.rows(values, learned=True, limit=CENTRE_ROWS)
+    inner = rows.select_rows(values, learned=True).limit(CENTRE_ROWS)
     return select_from(inner, {key: exp.Avg(this=name(key)) for key in values})
 
 
@@ -224,7 +236,7 @@ def sum_numbers(
     deviations and of their squares from a mean m_i about the centre, which the first pass finds.
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
-    inner = rows.rows(values, learned=True)
+    inner = rows.select_rows(values, learned=True)
     centred = {i: centres[column] for i, column in enumerate(columns) if column in centres}
     if rows.weights is not None or not rows.table.driver.has_centred_variance:
         sums, first = _sum_in_two_passes(rows, inner, centred)
@@ -234,7 +246,7 @@ def sum_numbers(
     for i, column in enumerate(columns):
         value = name(f"v{i}", "r")
         sums |= {
-            f"n{i}": _weight_of(value, weight),
+            f"n{i}": _sum_weight(value, weight),
             f"l{i}": exp.Min(this=value),
             f"h{i}": exp.Max(this=value.copy()),
         }
@@ -244,12 +256,12 @@ def sum_numbers(
     statement = select_from(inner, {CLASS: name(CLASS, "r"), **sums})
     if first is not None:
         same_class = exp.EQ(this=name(CLASS, "r"), expression=name(CLASS, "m"))
-        statement = statement.join(first.subquery(exp.to_identifier("m", quoted=True)), on=same_class)
+        statement = statement.join(first.subquery(_quote("m")), on=same_class)
     return statement.group_by(name(CLASS, "r"))
 
 
-def _weight_of(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
-    """Return the weight of the rows that have a value."""
+def _sum_weight(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
+    """Return the weight of the rows that have a value; their number without weights."""
     if weight is None:
         return exp.Count(this=value.copy())
     return exp.Sum(this=exp.case().when(is_known(value.copy()), weight.copy()))
@@ -274,7 +286,7 @@ def _sum_in_two_passes(
     for i, centre in centres.items():
         value, mean = name(f"v{i}", "r"), name(f"m{i}", "m")
         gap = exp.paren(exp.Sub(this=value, expression=double(centre)))
-        n = exp.Nullif(this=exp.cast(_weight_of(value, weight), "double"), expression=double(0))
+        n = exp.Nullif(this=exp.cast(_sum_weight(value, weight), "double"), expression=double(0))
         means[f"m{i}"] = exp.Div(this=_sum_weighted(gap, weight), expression=n)
         rest = exp.paren(exp.Sub(this=gap.copy(), expression=mean.copy()))
         squares = exp.Mul(this=rest.copy(), expression=rest.copy())
@@ -284,12 +296,13 @@ def _sum_in_two_passes(
 
 
 def _sum_weighted(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
+    """Return the sum of weight times value; of the value without weights."""
     return exp.Sum(this=value.copy() if weight is None else exp.Mul(this=weight.copy(), expression=value.copy()))
 
 
 def find_magnitude(rows: LabelledTable, column: str) -> exp.Select:
     """Return the statement of the greatest magnitude h of a column."""
-    inner = rows.rows({"v": rows.number(column)}, learned=True)
+    inner = rows.select_rows({"v": rows.number(column)}, learned=True)
     return select_from(inner, {"h": exp.Max(this=exp.Abs(this=name("v")))})
 
 
@@ -309,31 +322,22 @@ def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_v
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
     share = max(BOUND_ROWS / max(1, n_rows), 1 / MAX_BOUND_FACTOR)
-    inner = rows.sampled(share).rows(values, learned=True)
+    inner = rows.sample(share).select_rows(values, learned=True)
     bounds: dict[str, exp.Expression] = {}
     for i, key in enumerate(values):
         for bound, farthest, descending in ((f"l{i}", exp.Max, False), (f"h{i}", exp.Min, True)):
             order = exp.Ordered(this=name(key), desc=descending)
-            some = exp.select(name(key)).distinct().from_(_identifier("s"))
+            some = exp.select(name(key)).distinct().from_(_quote("s"))
             some = some.where(is_known(name(key)), copy=False).order_by(order, copy=False).limit(n_values, copy=False)
-            found = exp.select(farthest(this=name(key))).from_(
-                some.subquery(_identifier("e"), copy=False), copy=False
-            )
+            found = exp.select(farthest(this=name(key))).from_(some.subquery(_quote("e"), copy=False), copy=False)
             bounds[bound] = found.subquery(copy=False)
-    both = exp.select(*(exp.alias_(bound, alias, quoted=True, copy=False) for alias, bound in bounds.items()))
     shares: dict[str, exp.Expression] = {"n": exp.Count(this=exp.Star())}
     for i, key in enumerate(values):
-        beyond = _is_beyond(name(key, "s"), name(f"l{i}", "b"), name(f"h{i}", "b"))
-        shares[f"n{i}"] = exp.Count(this=exp.case().when(beyond, exp.Literal.number(1)))
+        shares[f"n{i}"] = count_where(_is_beyond(name(key, "s"), name(f"l{i}", "b"), name(f"h{i}", "b")))
         shares |= {alias: exp.Max(this=name(alias, "b")) for alias in (f"l{i}", f"h{i}")}
-    statement = exp.select(*(exp.alias_(share, alias, quoted=True) for alias, share in shares.items()))
-    statement = statement.from_(_identifier("b")).join(_identifier("s"), join_type="left", on=exp.true())
-    statement = statement.with_(_identifier("s"), as_=inner, copy=False)
-    return statement.with_(_identifier("b"), as_=both, copy=False)
-
-
-def _identifier(text: str) -> exp.Identifier:
-    return exp.to_identifier(text, quoted=True)
+    statement = _select(shares).from_(_quote("b")).join(_quote("s"), join_type="left", on=exp.true())
+    statement = statement.with_(_quote("s"), as_=inner, copy=False)
+    return statement.with_(_quote("b"), as_=_select(bounds), copy=False)
 
 
 def _is_beyond(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> Any:
@@ -350,24 +354,21 @@ def count_extremes(
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
     beyond = [_is_beyond(value, double(low), double(high)) for value, (low, high) in zip(values.values(), bounds)]
-    inner = rows.rows(values, learned=True).where(exp.or_(*beyond))
+    inner = rows.select_rows(values, learned=True).where(exp.or_(*beyond))
     ends: list[exp.Select] = []
     for i, (low, high) in enumerate(bounds):
         for is_end, descending in ((exp.LTE, False), (exp.GTE, True)):
             bound = double(high if descending else low)
-            mine = exp.select(
-                exp.alias_(name(CLASS), CLASS, quoted=True), exp.alias_(name(f"v{i}"), "v", quoted=True)
-            )
-            mine = mine.from_(
-                _identifier("s") if len(columns) > 1 else inner.subquery(_identifier("s"), copy=False), copy=False
-            ).where(is_end(this=name(f"v{i}"), expression=bound), copy=False)
+            found = _quote("s") if len(columns) > 1 else inner.subquery(_quote("s"), copy=False)
+            mine = _select({CLASS: name(CLASS), "v": name(f"v{i}")}).from_(found, copy=False)
+            mine = mine.where(is_end(this=name(f"v{i}"), expression=bound), copy=False)
             counted = {"j": exp.Literal.number(i), "side": exp.Literal.number(int(descending))}
             grouped = group_by(mine, [CLASS, "v"], {**counted, "n": exp.Count(this=exp.Star())})
             order = exp.Ordered(this=name("v"), desc=descending)
             least = grouped.order_by(order, copy=False).limit(n_groups, copy=False)
-            ends.append(exp.select("*").from_(least.subquery(_identifier("e"), copy=False), copy=False))
+            ends.append(exp.select("*").from_(least.subquery(_quote("e"), copy=False), copy=False))
     statement: Any = exp.union(*ends, distinct=False, copy=False)
-    return statement.with_(_identifier("s"), as_=inner, copy=False) if len(columns) > 1 else statement
+    return statement.with_(_quote("s"), as_=inner, copy=False) if len(columns) > 1 else statement
 
 
 def count_types(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
@@ -377,5 +378,5 @@ def count_types(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
     for i, key in enumerate(values):
         for prefix, kind in (("t", "text"), ("b", "blob")):
             found = exp.EQ(this=exp.func("typeof", name(key)), expression=exp.Literal.string(kind))
-            sums[f"{prefix}{i}"] = exp.Count(this=exp.case().when(found, exp.Literal.number(1)))
-    return select_from(rows.rows(values, learned=False), sums)
+            sums[f"{prefix}{i}"] = count_where(found)
+    return select_from(rows.select_rows(values, learned=False), sums)

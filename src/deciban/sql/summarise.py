@@ -39,7 +39,10 @@ LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass
 class DatabaseSummariser(GroupReader):
-    """The statistics of a table, computed by its database, and those of columns that have to be streamed."""
+    """Fills the summariser of a table with statistics that its database computes, and of rows that are streamed.
+
+    `extremes` has the values at both ends of each number, `ranges` the least and the greatest, and 0.
+    """
 
     extremes: dict[str, Array] = field(default_factory=dict)
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -59,6 +62,7 @@ class DatabaseSummariser(GroupReader):
         return tuple(column.name for column in self.streamed)
 
     def _summarise_features(self, progress: Progress | None) -> None:
+        """Write the sums of all blocks but those of texts, and the counts of markers, to the summariser."""
         found = {**self._sum_numbers(), **self._count_grids(), **self._count_levels(), **self._stream_rows(progress)}
         self.summariser.sums = [
             concatenate_features([found[group.kind, feature.name] for feature in group.features])
@@ -96,27 +100,28 @@ class DatabaseSummariser(GroupReader):
         return found
 
     def _is_pushed(self, kind: str, column: Column, untyped: Mapping[str, tuple[bool, bool]]) -> bool:
-        if column.format is not None and (not self.rows.table.typed or is_text(self._type(column))):
+        """Return whether the database can summarise a column for a block of a kind; `untyped`: see `_find_texts`."""
+        if column.format is not None and (not self.rows.table.typed or is_text(self._get_type(column))):
             return False
         if not self.rows.table.typed:
             has_texts, has_bytes = untyped[column.name]
             return (
                 column.role != "date" and not has_bytes and not (has_texts and (kind != "levels" or column.numeric))
             )
-        types, arrow = pa.types, self._type(column)
-        is_number = types.is_integer(arrow) or types.is_floating(arrow) or types.is_decimal(arrow)
+        types, arrow = pa.types, self._get_type(column)
+        is_day = types.is_date(arrow) or types.is_timestamp(arrow)
         if column.role == "date":
-            return types.is_date(arrow) or types.is_timestamp(arrow) or types.is_time(arrow)
-        if kind != "levels":
-            return is_number or types.is_boolean(arrow)
-        is_level = is_number or types.is_boolean(arrow) or types.is_date(arrow) or types.is_timestamp(arrow)
-        return is_level or (is_text(arrow) and not column.numeric)
+            return is_day or types.is_time(arrow)
+        if types.is_integer(arrow) or types.is_floating(arrow) or types.is_decimal(arrow) or types.is_boolean(arrow):
+            return True
+        return kind == "levels" and (is_day or (is_text(arrow) and not column.numeric))
 
-    def _type(self, column: Column) -> Any:
+    def _get_type(self, column: Column) -> Any:
+        """Return the Arrow type as which a column is read."""
         return self.rows.table.schema.field(column.name).type
 
-    def _pushed(self, *kinds: str) -> Iterator[tuple[Feature, Needs]]:
-        """Yield the features of blocks of these kinds that the database summarises."""
+    def _list_pushed(self, *kinds: str) -> Iterator[tuple[Feature, Needs]]:
+        """Yield the features of blocks of these kinds that the database summarises, with the needs of their block."""
         streamed = {column.name for column in self.streamed}
         for need, (kind, features) in zip(self.summariser.needs, self.layout.blocks):
             if kind in kinds:
@@ -126,7 +131,7 @@ class DatabaseSummariser(GroupReader):
 
     def _sum_numbers(self) -> Parts:
         """Return the moments and the counts of each number that needs them; find the range and extremes of all."""
-        names = list(dict.fromkeys(feature.name for feature, _ in self._pushed("moments", "grid", "counts")))
+        names = list(dict.fromkeys(feature.name for feature, _ in self._list_pushed("moments", "grid", "counts")))
         found: Parts = {}
         for some in split_names(names, 7):
             found |= self._sum_chunk(some)
@@ -135,7 +140,8 @@ class DatabaseSummariser(GroupReader):
         return found
 
     def _sum_chunk(self, names: Sequence[str]) -> Parts:
-        moments, counts = ({f.name: f for f, _ in self._pushed(kind)} for kind in ("moments", "counts"))
+        """Return the moments and the counts of some numbers, by one statement; by another where one has NaN."""
+        moments, counts = ({f.name: f for f, _ in self._list_pushed(kind)} for kind in ("moments", "counts"))
         try:
             centres = self._estimate_centres([name for name in names if name in moments])
             made = statements.sum_numbers(self.rows, names, centres, counts)
@@ -151,7 +157,7 @@ class DatabaseSummariser(GroupReader):
         found: Parts = {}
         for i, name in enumerate(names):
             n, low, high = (to_doubles(read.column(f"{key}{i}"), 0.0) for key in "nlh")
-            self._check_range(name, low, high)
+            self._keep_range(name, low, high)
             if name in moments:
                 found["moments", name] = merge_classes(self._make_moments(name, read, i, centres[name]), codes, K)
             if name in counts:
@@ -169,8 +175,8 @@ class DatabaseSummariser(GroupReader):
         means = [row[f"v{i}"] for i in range(len(names))]
         return {name: c if c is not None and abs(c) < np.inf else 0.0 for name, c in zip(names, means)}
 
-    def _check_range(self, name: str, low: Array, high: Array) -> None:
-        """Keep the range of a number; refuse one that is not finite."""
+    def _keep_range(self, name: str, low: Array, high: Array) -> None:
+        """Keep the range of a number, which includes 0, from those of the classes; refuse one that is not finite."""
         self.ranges[name] = float(low.min(initial=0.0)), float(high.max(initial=0.0))
         if not np.isfinite(self.ranges[name]).all():
             raise InputError(
@@ -197,7 +203,7 @@ class DatabaseSummariser(GroupReader):
         return Moments(*(np.where(n > 0, column, 0.0)[:, None] for column in columns))
 
     def _refuse_large(self, names: Sequence[str]) -> None:
-        """Raise an InputError that names the first of the columns whose numbers are too large to be squared."""
+        """Raise an InputError that names the first of the columns with numbers too large to be squared, if any."""
         for name in names:
             (row,) = self.rows.table.driver.read(statements.find_magnitude(self.rows, name)).to_pylist()
             if row["h"] is not None and MAX_MAGNITUDE < row["h"] < np.inf:
@@ -261,7 +267,7 @@ class DatabaseSummariser(GroupReader):
 
     def _count_grids(self) -> Parts:
         """Return the counts on the grid of each number that needs them."""
-        wanted = list(self._pushed("grid"))
+        wanted = list(self._list_pushed("grid"))
         made = [statements.count_grid(self.rows, f.column, *self.ranges[f.name]) for f, _ in wanted]
         found: Parts = {}
         for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
@@ -276,7 +282,7 @@ class DatabaseSummariser(GroupReader):
     def _count_levels(self) -> Parts:
         """Return the counts of the levels of each feature; the parts of a date are read by one statement."""
         place = {feature.name: j for j, feature in enumerate(self.layout.levels)}
-        wanted = [(feature, need) for feature, need in self._pushed("levels") if feature.part is None]
+        wanted = [(feature, need) for feature, need in self._list_pushed("levels") if feature.part is None]
         made = [statements.count_levels(self.rows, feature.columns) for feature, _ in wanted]
         readings = self.layout.readings()
         found: Parts = {}
@@ -290,7 +296,7 @@ class DatabaseSummariser(GroupReader):
             codes = encoder.encode(cells if feature.joined else cells[0])
             found["levels", feature.name] = self.summarise(need, codes, self.encode_group_classes(read), weight)
         dates: dict[str, list[Feature]] = {}
-        for feature, _ in self._pushed("levels"):
+        for feature, _ in self._list_pushed("levels"):
             if feature.part is not None:
                 dates.setdefault(feature.column, []).append(feature)
         for features in dates.values():
@@ -298,10 +304,11 @@ class DatabaseSummariser(GroupReader):
         return found
 
     def _count_dates(self, features: Sequence[Feature], place: Mapping[str, int]) -> Parts:
+        """Return the counts of parts of one date; `place` has the index of each feature among those of levels."""
         parts = [str(feature.part) for feature in features]
         read = self.rows.table.driver.read(statements.count_date_parts(self.rows, features[0].column, parts))
         codes, weight = self.encode_group_classes(read), to_doubles(read.column("weight"))
-        (need,) = {need for feature, need in self._pushed("levels") if feature in features}
+        (need,) = {need for feature, need in self._list_pushed("levels") if feature in features}
         found: Parts = {}
         for i, feature in enumerate(features):
             code = {level: v for v, level in enumerate(self.summariser.matrices.names[place[feature.name]].list)}
@@ -314,7 +321,10 @@ class DatabaseSummariser(GroupReader):
     # rows that are streamed
 
     def _stream_rows(self, progress: Progress | None) -> Parts:
-        """Read the columns that the database cannot summarise, row by row; find the extremes of all numbers."""
+        """Return the statistics of the columns that the database cannot summarise, of rows that are read.
+
+        The extremes of all numbers, the levels, words and markers of these columns are written to the summariser.
+        """
         own, names = self.summariser, list(self.extremes)
         width = max([0, *map(len, self.extremes.values())])
         padded = [np.append(values, np.full(width - len(values), np.nan)) for values in self.extremes.values()]

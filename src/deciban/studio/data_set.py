@@ -10,7 +10,8 @@ from typing import Any
 
 from deciban._lazy import pa
 from deciban.errors import InputError
-from deciban.sources.row_views import RowRange, decode_dictionary
+from deciban.sources.arrow_types import decode_dictionary
+from deciban.sources.row_views import RowRange
 from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView, open_source
 
 DESCRIBED_ROWS = 2000

@@ -24,8 +24,8 @@ SPECIAL_CHARACTERS = [0x130, CAPITAL_SIGMA]
 """Characters without a lower case of one character: Σ, and İ, whose lower case is two characters."""
 
 Kind = Literal["words", "whitespace", "words and punctuation", "space"]
-"""The characters of tokens: word characters, all but white space (of each punctuation character a token), all but
-U+0020."""
+"""The characters of tokens: word characters; all but white space; word characters, and each punctuation character as
+a token of its own; all but U+0020."""
 
 PATTERNS = {**TOKEN_PATTERNS, "space": "[^ ]+"}
 """The pattern of each kind, in the order of the kernels' numbers for them; "space": of stop words."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, pairwise
@@ -20,14 +20,15 @@ from deciban.ledger.hashing import hash_words
 from deciban.ledger.vocabulary import pack_words
 from deciban.scores.explanation import FoundWord
 from deciban.text.documents import Documents
-from deciban.text.words import Words, hash_column, weigh_counts
+from deciban.text.words import Words, weigh_counts
 
 if TYPE_CHECKING:
     from deciban.text.shard import Shard
 
 Counted = tuple[Vocabulary | None, Bags]
+"""Words (None where hashes stand for them), and their counts by class."""
 
-Rows = tuple[Array, NDArray[np.int64], NDArray[np.int64]]
+Rows = tuple[Array, NDArray[Any], NDArray[np.int64]]
 """The arrays of a CSR matrix: values, columns, and where each row begins."""
 
 MIN_SUMMED_ENTRIES = 1 << 16
@@ -138,7 +139,7 @@ class PlainCounter:
         """Return the column of each word by its number: the number itself, or that of its hash."""
         if self.words.hashed is None:
             return np.arange(len(self.numbers))
-        return _hash_columns(self.words, self.numbers)
+        return _find_columns(self.words, None, list(self.numbers))
 
     def _sum_equal_entries(self) -> None:
         """Replace entries of the same word and class by their sum, added in the order of documents."""
@@ -181,8 +182,10 @@ def _number_new_words() -> dict[str, int]:
     return numbers
 
 
-def _hash_columns(words: Words, tokens: Iterable[str]) -> NDArray[np.int64]:
-    """Return the column that stands for each token, as `hash_column`."""
+def _find_columns(words: Words, vocabulary: Vocabulary | None, tokens: Sequence[str]) -> NDArray[np.int64]:
+    """Return the column of each token, −1 for an unknown one; without a vocabulary the lowest bits of its hash."""
+    if vocabulary is not None:
+        return vocabulary.places(tokens)
     return (hash_words(*pack_words(tokens)) & np.uint64(words.n_columns - 1)).astype(np.int64)
 
 
@@ -253,20 +256,13 @@ def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Do
         from deciban.text.lexicon import get_fixed_lexicon
         from deciban.text.shard import build_rows
 
-        rows: Any = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
+        rows = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
     else:
-        rows = _count_by_definition(words, vocabulary, documents)
+        numbers = _number_new_words()
+        rows = _count_rows(words, documents, numbers, lambda: _find_columns(words, vocabulary, list(numbers)))
     X = csr_array(rows, shape=(len(documents), count_columns(words, vocabulary)))
     X.has_canonical_format = True
     return X
-
-
-def _count_by_definition(words: Words, vocabulary: Vocabulary | None, documents: Documents) -> Rows:
-    """Return values, columns and starts of the rows of known words, computed by Python and NumPy."""
-    numbers = _number_new_words()
-    if vocabulary is None:
-        return _count_rows(words, documents, numbers, lambda: _hash_columns(words, numbers))
-    return _count_rows(words, documents, numbers, lambda: vocabulary.places(list(numbers)))
 
 
 def keep_known_words(words: Words, X: Any, known: NDArray[np.bool_]) -> Any:
@@ -323,8 +319,5 @@ class Finder:
         """Return every occurrence of a known word."""
         spans = self.words.spans_of(text)
         tokens = list({token for token, _, _ in spans})
-        if self.vocabulary is None:
-            place = {token: hash_column(self.words, token) for token in tokens}
-        else:
-            place = dict(zip(tokens, self.vocabulary.places(tokens).tolist()))
+        place = dict(zip(tokens, _find_columns(self.words, self.vocabulary, tokens).tolist()))
         return [FoundWord(token, a, b, place[token]) for token, a, b in spans if place[token] >= 0]

@@ -100,7 +100,7 @@ class Documents:
 
     @property
     def utf8(self) -> tuple[Bytes, Offsets]:
-        """All texts one after another, and where each begins; a missing one has no bytes."""
+        """All texts one after another, where each begins, and where the last ends; a missing one has no bytes."""
         array = self.array
         _, starts, blob = array.buffers()
         wide = np.frombuffer(starts, dtype=np.int64, count=array.offset + len(array) + 1)
@@ -131,6 +131,7 @@ def _is_pandas(source: Any) -> bool:
 
 
 def _from_list(items: Sequence[Any], encoding: str, errors: str) -> Documents:
+    """Return documents of strings, bytes and missing values; InputError for another value."""
     if set(map(type, items)) <= {str, type(None)}:
         return Documents(items)
     return Documents([_to_text(item, i, encoding, errors) for i, item in enumerate(items)])
@@ -157,7 +158,10 @@ def _to_text(item: Any, i: int, encoding: str, errors: str) -> str | None:
 
 
 def check_decoding(encoding: str, errors: str) -> None:
-    """Raise an error for codecs that are not text encodings, such as base64, and for other treatments of errors."""
+    """Raise an InputError for an encoding that Python does not know, or that is no encoding of texts, such as base64.
+
+    The treatment of errors must be one of `ERRORS`.
+    """
     if errors not in ERRORS:
         raise InputError(f"errors must be 'strict' or 'replace', not {errors!r}")
     try:
@@ -190,15 +194,16 @@ def _from_pandas(column: Any, encoding: str, errors: str) -> Documents:
 
 
 def _to_arrow(source: Any) -> Any:
-    """Convert any column to a pyarrow array of plain texts: no dictionaries, no views."""
+    """Convert any column to a pyarrow array without dictionaries and views; a chunked one may stay chunked."""
     if not isinstance(source, (pa.Array, pa.ChunkedArray)):
         source = pa.chunked_array(source) if hasattr(source, "__arrow_c_stream__") else pa.array(source)
     chunks = source.chunks if isinstance(source, pa.ChunkedArray) else [source]
-    plain = [_without_dictionary(chunk) for chunk in chunks]
+    plain = [_to_plain_texts(chunk) for chunk in chunks]
     return plain[0] if len(plain) == 1 else pa.chunked_array(plain, plain[0].type if plain else source.type)
 
 
-def _without_dictionary(array: Any) -> Any:
+def _to_plain_texts(array: Any) -> Any:
+    """Return the values of a dictionary array, and a view of strings as strings; other arrays as they are."""
     words = array.dictionary if pa.types.is_dictionary(array.type) else array
     if pa.types.is_string_view(words.type):
         words = words.cast(pa.string())

@@ -10,7 +10,7 @@ from deciban._typing import Array, Codes
 from deciban.kernels import word_counts as kernel
 from deciban.kernels.execution import map_in_threads
 from deciban.ledger import Bags, Vocabulary
-from deciban.text.counting import build_bags
+from deciban.text.counting import Rows, build_bags
 from deciban.text.documents import Documents, Offsets
 from deciban.text.lexicon import Lexicon, Numbers, TokenBuffers, WordNumbers
 from deciban.text.words import Words
@@ -225,10 +225,6 @@ def _sort_entries(
     start = np.zeros(width + 1, np.int64)
     m = kernel.close_gaps(cursor, class_code, sums, start)
     return start, class_code[:m], sums[:m]
-
-
-Rows = tuple[Array, Codes, Numbers]
-"""The arrays of a CSR matrix: values, columns, and where each row begins."""
 
 
 def build_rows(lexicon: Lexicon, words: Words, documents: Documents, threads: int) -> Rows:

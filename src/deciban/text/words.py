@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.docstrings import document
 from deciban.errors import InputError, SchemaError
-from deciban.ledger.hashing import SURROGATES, hash_word
 
 Tokens = Literal["words", "whitespace", "words and punctuation", "characters", "characters in words"]
 Values = Literal["counts", "presence", "log"]
@@ -284,7 +283,7 @@ class Words:
         """
         text = text.lower() if self.lower else text
         if self.by_character:
-            return [token for token, _, _ in self._spans(text)]
+            return [token for token, _, _ in self._find_spans(text)]
         tokens, (low, high) = self._pattern.findall(text), self.span
         if self.stop:
             tokens = [token for token in tokens if token not in self._stops]
@@ -313,18 +312,19 @@ class Words:
         [('the', 0, 3), ('cat', 4, 7), ('sat', 8, 11)]
         """
         if not self.lower:
-            return list(self._spans(text))
+            return list(self._find_spans(text))
         lowered = text.lower()
         if len(lowered) == len(text):
-            return list(self._spans(lowered))
+            return list(self._find_spans(lowered))
         origin = [i for i, char in enumerate(text) for _ in char.lower()]
-        return [(token, origin[a], origin[b - 1] + 1) for token, a, b in self._spans(lowered)]
+        return [(token, origin[a], origin[b - 1] + 1) for token, a, b in self._find_spans(lowered)]
 
-    def _spans(self, text: str) -> Iterator[Span]:
-        readers = {"characters": self._characters, "characters in words": self._characters_in_words}
-        return readers.get(self.tokens, self._words)(text)
+    def _find_spans(self, text: str) -> Iterator[Span]:
+        """Yield the tokens of a text, which is in lower case where that is wanted, with their places in it."""
+        readers = {"characters": self._find_characters, "characters in words": self._find_characters_in_words}
+        return readers.get(self.tokens, self._find_words)(text)
 
-    def _words(self, text: str) -> Iterator[Span]:
+    def _find_words(self, text: str) -> Iterator[Span]:
         """Yield single tokens, then pairs of neighbours, and so on."""
         low, high = self.span
         tokens = ((found.group(), found.start(), found.end()) for found in self._pattern.finditer(text))
@@ -334,7 +334,7 @@ class Words:
                 run = singles[i : i + n]
                 yield " ".join(token for token, _, _ in run), run[0][1], run[-1][2]
 
-    def _characters(self, text: str) -> Iterator[Span]:
+    def _find_characters(self, text: str) -> Iterator[Span]:
         """Yield n-grams of characters, by length; runs of two or more white-space characters count as one space."""
         origin: list[int] = []
         end = 0
@@ -348,7 +348,7 @@ class Words:
             for i in range(len(text) - n + 1):
                 yield text[i : i + n], origin[i], origin[i + n - 1] + 1
 
-    def _characters_in_words(self, text: str) -> Iterator[Span]:
+    def _find_characters_in_words(self, text: str) -> Iterator[Span]:
         """Yield n-grams of characters in each word; a word shorter than n counts once, with spaces around it."""
         low, high = self.span
         for found in re.finditer(r"\S+", text):
@@ -369,11 +369,6 @@ def count_words(words: Words, text: str) -> dict[str, float]:
     counts = Counter(words.tokens_of(text))
     values = weigh_counts(words, np.array(list(counts.values()), np.int64), np.zeros(len(counts), np.int64))
     return dict(zip(counts, values.tolist()))
-
-
-def hash_column(words: Words, token: str) -> int:
-    """Return the column that stands for a token: the lowest bits of its hash."""
-    return hash_word(token.encode("utf-8", SURROGATES)) & (words.n_columns - 1)
 
 
 def weigh_counts(words: Words, times: NDArray[np.int64], row: NDArray[np.int64]) -> Array:

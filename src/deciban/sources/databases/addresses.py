@@ -77,18 +77,20 @@ def parse_address(source: str) -> Address:
     scheme = find_scheme(source)
     assert scheme is not None
     if any(ord(character) < 32 or ord(character) == 127 for character in source):
-        raise _malformed(scheme, "a control character")
+        raise _address_error(scheme, "a control character")
     try:
         parts = urlsplit(scheme + source[source.index("://") :])
         _check_marks(parts)
-        return _file_address(scheme, parts) if DIALECTS[scheme] != "postgres" else _server_address(scheme, parts)
-    except (ValueError, UnicodeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise _malformed(scheme, "a part that cannot be read") from None
+        parse = _parse_server_address if DIALECTS[scheme] == "postgres" else _parse_file_address
+        return parse(scheme, parts)
+    except InputError:
+        raise
+    except ValueError:
+        raise _address_error(scheme, "a part that cannot be read") from None
 
 
-def _malformed(scheme: str, what: str) -> InputError:
+def _address_error(scheme: str, what: str) -> InputError:
+    """Return the error about an address that has something, without quoting it."""
     return InputError(
         f"the address {scheme}://… has {what}. Hint: within a user's name or a password, characters such as "
         f"@ : / ? # [ ] % are written %40 %3A %2F %3F %23 %5B %5D %25"
@@ -99,22 +101,22 @@ def _check_marks(parts: SplitResult) -> None:
     """Refuse an address in which a mark within the password may have been taken for the end of it."""
     rest = parts.path + parts.query + parts.fragment
     if parts.netloc.count("@") > 1 or "@" in rest or parts.fragment:
-        raise _malformed(parts.scheme, "a mark (@ / ? #) at a place where it has another meaning")
+        raise _address_error(parts.scheme, "a mark (@ / ? #) at a place where it has another meaning")
     user, _, host = parts.netloc.rpartition("@")
     for text in (user, host, parts.path):
         if re.search("%(?![0-9A-Fa-f]{2})", text):
-            raise _malformed(parts.scheme, "a % without two hexadecimal digits after it")
+            raise _address_error(parts.scheme, "a % without two hexadecimal digits after it")
 
 
-def _file_address(scheme: str, parts: SplitResult) -> Address:
-    """Return the address of a database in a file, scheme:///FILE."""
+def _parse_file_address(scheme: str, parts: SplitResult) -> Address:
+    """Return the address of a database in a file, scheme:///FILE; InputError for another."""
     path = unquote(parts.path[1:], errors="strict")
     if parts.netloc or parts.query or not path:
         raise InputError(f"{scheme}:// is followed by a slash and a path. Hint: {scheme}:///FILE")
     return Address(scheme, path=path)
 
 
-def _server_address(scheme: str, parts: SplitResult) -> Address:
+def _parse_server_address(scheme: str, parts: SplitResult) -> Address:
     """Return the address of a server's database, with the password of the keyring if it names one."""
     given = {
         "user": parts.username, "password": parts.password, "host": parts.hostname,

@@ -44,7 +44,7 @@ class TableName:
 
 
 @dataclass(frozen=True)
-class Described:
+class TableColumns:
     """The columns of a table in order, with the Arrow types that they are read as, and how each is selected."""
 
     schema: Any
@@ -62,8 +62,8 @@ class Driver(ABC):
     """Whether some pages of a table can be read without the others."""
     name: str
 
-    def write(self, statement: exp.Expression) -> str:
-        """Write a statement in the database's dialect."""
+    def to_sql(self, statement: exp.Expression) -> str:
+        """Return a statement in the dialect of the database, without comments."""
         return statement.sql(dialect=self.dialect, comments=False)
 
     @abstractmethod
@@ -82,10 +82,10 @@ class Driver(ABC):
     def list_tables(self) -> list[TableName]:
         """Return the tables and views of the database."""
 
-    def describe(self, statement: exp.Expression) -> Described:
-        """Describe the columns of a statement that selects no row."""
+    def describe(self, statement: exp.Expression) -> TableColumns:
+        """Describe the columns of a statement that selects all of a table, and no row."""
         schema = self.read(statement).schema
-        return Described(schema, dict.fromkeys(schema.names, "plain"))
+        return TableColumns(schema, dict.fromkeys(schema.names, "plain"))
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Return a context in which all statements see the same rows, whatever others write."""
@@ -111,12 +111,12 @@ class DuckDbDriver(Driver):
     def read(self, statement: exp.Expression) -> Any:
         """See `Driver.read`."""
         with convert_duckdb_errors(f"{self.name} cannot be read"):
-            return to_plain_types(self.connection.sql(self.write(statement)).to_arrow_table())
+            return to_plain_types(self.connection.sql(self.to_sql(statement)).to_arrow_table())
 
     def stream(self, statement: exp.Expression) -> Iterator[Any]:
         """See `Driver.stream`."""
         with convert_duckdb_errors(f"{self.name} cannot be read"):
-            reader = self.connection.sql(self.write(statement)).to_arrow_reader(ROWS_PER_BATCH)
+            reader = self.connection.sql(self.to_sql(statement)).to_arrow_reader(ROWS_PER_BATCH)
             yield from map(to_plain_types, reader)
 
     def list_tables(self) -> list[TableName]:
@@ -157,7 +157,7 @@ class SqliteDriver(Driver):
         """Open a file, which is not changed."""
         if not Path(path).is_file():
             raise InputError(f"there is no file {quote_path(path)}. Hint: sqlite:////FILE for a path from the root")
-        with _sqlite_errors(name):
+        with _convert_sqlite_errors(name):
             uri = f"{Path(path).absolute().as_uri()}?mode=ro"
             return cls(sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None), name)
 
@@ -173,12 +173,12 @@ class SqliteDriver(Driver):
 
     def read(self, statement: exp.Expression) -> Any:
         """See `Driver.read`."""
-        with _sqlite_errors(self.name), closing(self.connection.execute(self.write(statement))) as cursor:
+        with _convert_sqlite_errors(self.name), closing(self.connection.execute(self.to_sql(statement))) as cursor:
             return self._to_arrow(cursor, cursor.fetchall(), pa.Table)
 
     def stream(self, statement: exp.Expression) -> Iterator[Any]:
         """See `Driver.stream`."""
-        with _sqlite_errors(self.name), closing(self.connection.execute(self.write(statement))) as cursor:
+        with _convert_sqlite_errors(self.name), closing(self.connection.execute(self.to_sql(statement))) as cursor:
             while rows := cursor.fetchmany(max(1, CELLS_PER_BATCH // len(cursor.description))):
                 yield self._to_arrow(cursor, rows, pa.RecordBatch)
 
@@ -190,7 +190,7 @@ class SqliteDriver(Driver):
 
     def list_tables(self) -> list[TableName]:
         """See `Driver.list_tables`."""
-        with _sqlite_errors(self.name):
+        with _convert_sqlite_errors(self.name):
             return [TableName(("main", name)) for (name,) in self.connection.execute(LIST_TABLES)]
 
     @contextmanager
@@ -199,7 +199,7 @@ class SqliteDriver(Driver):
         if self.connection.in_transaction:
             yield
             return
-        with _sqlite_errors(self.name):
+        with _convert_sqlite_errors(self.name):
             self.connection.execute("begin")
         try:
             yield
@@ -208,7 +208,8 @@ class SqliteDriver(Driver):
 
 
 @contextmanager
-def _sqlite_errors(name: str) -> Iterator[None]:
+def _convert_sqlite_errors(name: str) -> Iterator[None]:
+    """Raise errors of SQLite and of encodings as InputErrors that name the database."""
     try:
         yield
     except (sqlite3.Error, UnicodeError) as error:

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from functools import cache
 from itertools import count
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deciban._lazy import pa
 from deciban.errors import InputError, MissingExtraError
 from deciban.sources.databases.addresses import Address
-from deciban.sources.databases.driver import Described, Driver, Form, TableName
+from deciban.sources.databases.driver import Driver, Form, TableColumns, TableName
 from deciban.sources.source import error_summary
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ SETTINGS = "-c TimeZone=UTC -c synchronize_seqscans=off -c standard_conforming_s
 Compiling a statement of 60 expressions took 0.4 s, and made the scan of 10⁶ rows no faster."""
 
 ARROW_TYPES = {
-    16: "bool", 20: "int64", 21: "int64", 23: "int64", 26: "int64", 700: "float32", 701: "float64",
+    16: "bool_", 20: "int64", 21: "int64", 23: "int64", 26: "int64", 700: "float32", 701: "float64",
     18: "string", 19: "string", 25: "string", 1042: "string", 1043: "string", 705: "string",
     1082: "date32", 1083: "time64", 1114: "timestamp", 1184: "timestamptz",
 }  # fmt: skip
-"""The Arrow type of each of PostgreSQL's types that is read as it is, by its number."""
+"""The name of the Arrow type of each of PostgreSQL's types that is read as it is, by its number."""
 
 NUMERIC, UUID = 1700, 2950
 DATE_TYPES = ("date32", "timestamp", "timestamptz")
@@ -52,33 +53,29 @@ order by 1, 2
 CURSOR_NUMBERS = count()
 
 
-class UnreadType:
-    """Arrow types of columns that are not read, made when first needed, since Arrow is imported late."""
+@cache
+def _define_unread_type() -> Any:
+    """Return the class of types of columns that are not read, made when first needed, as Arrow is imported late.
 
-    _kind: Any = None
+    A type prints as the database's own name of it, and no function of Arrow reads it.
+    """
 
-    @classmethod
-    def of(cls, name: str) -> Any:
-        """Return a type that prints as the database's own name of it, and has no function that reads it."""
-        if cls._kind is None:
+    class UnreadType(pa.ExtensionType):  # type: ignore[misc]
+        def __init__(self, type_name: str) -> None:
+            self.type_name = type_name
+            super().__init__(pa.binary(), "deciban.unread")
 
-            class Unread(pa.ExtensionType):  # type: ignore[misc]
-                def __init__(self, type_name: str) -> None:
-                    self.type_name = type_name
-                    super().__init__(pa.binary(), "deciban.unread")
+        def __arrow_ext_serialize__(self) -> bytes:
+            return self.type_name.encode()
 
-                def __arrow_ext_serialize__(self) -> bytes:
-                    return self.type_name.encode()
+        @classmethod
+        def __arrow_ext_deserialize__(cls, storage: Any, serialised: bytes) -> Any:
+            return cls(serialised.decode())
 
-                @classmethod
-                def __arrow_ext_deserialize__(cls, storage: Any, serialised: bytes) -> Any:
-                    return cls(serialised.decode())
+        def __str__(self) -> str:
+            return self.type_name
 
-                def __str__(self) -> str:
-                    return self.type_name
-
-            cls._kind = Unread
-        return cls._kind(name)
+    return UnreadType
 
 
 class PostgresDriver(Driver):
@@ -98,7 +95,7 @@ class PostgresDriver(Driver):
         return driver
 
     def _errors(self) -> AbstractContextManager[None]:
-        return _psycopg_errors(f"{self.name} cannot be read", self.address)
+        return _convert_psycopg_errors(f"{self.name} cannot be read", self.address)
 
     def read(self, statement: exp.Expression) -> Any:
         """See `Driver.read`."""
@@ -106,8 +103,8 @@ class PostgresDriver(Driver):
 
     def _read(self, connection: Any, statement: exp.Expression) -> Any:
         with self._errors(), connection.transaction(), connection.cursor(binary=True) as cursor:
-            cursor.execute(self.write(statement))
-            types = self._types(cursor)
+            cursor.execute(self.to_sql(statement))
+            types = self._read_types(cursor)
             return pa.Table.from_arrays(*_to_columns(types, cursor.fetchall()))
 
     def read_each(self, statements: Sequence[exp.Expression]) -> list[Any]:
@@ -155,19 +152,20 @@ class PostgresDriver(Driver):
         """See `Driver.stream`."""
         name = f"deciban_{next(CURSOR_NUMBERS)}"
         with self._errors(), self.connection.transaction(), self.connection.cursor(name=name, binary=True) as cursor:
-            cursor.execute(self.write(statement))
-            types = self._types(cursor)
+            cursor.execute(self.to_sql(statement))
+            types = self._read_types(cursor)
             while rows := cursor.fetchmany(max(1, CELLS_PER_FETCH // len(types))):
                 yield pa.RecordBatch.from_arrays(*_to_columns(types, rows))
 
-    def _types(self, cursor: Any) -> dict[str, Any]:
-        """Return the Arrow type of each column of a cursor whose columns have types that are read as they are."""
+    def _read_types(self, cursor: Any) -> dict[str, Any]:
+        """Return the Arrow type of each column of a cursor by name; one that is not in `ARROW_TYPES` is a text."""
         return {
-            f"{column.name}": self._arrow_type(ARROW_TYPES.get(column.type_code, "string"))
+            column.name: self._to_arrow_type(ARROW_TYPES.get(column.type_code, "string"))
             for column in cursor.description
         }
 
-    def _arrow_type(self, name: str) -> Any:
+    def _to_arrow_type(self, name: str) -> Any:
+        """Return the Arrow type of a name in `ARROW_TYPES`; times of zones are in the zone of the connection."""
         match name:
             case "time64":
                 return pa.time64("us")
@@ -175,7 +173,7 @@ class PostgresDriver(Driver):
                 return pa.timestamp("us")
             case "timestamptz":
                 return pa.timestamp("us", self.connection.info.parameter_status("TimeZone") or "UTC")
-        return getattr(pa, {"bool": "bool_"}.get(name, name))()
+        return getattr(pa, name)()
 
     def list_tables(self) -> list[TableName]:
         """See `Driver.list_tables`."""
@@ -184,10 +182,10 @@ class PostgresDriver(Driver):
         own = [row for row in rows if row[2] or not row[0].startswith("pg_")]
         return [TableName((schema, name), seen, stored) for schema, name, seen, stored in own]
 
-    def describe(self, statement: exp.Expression) -> Described:
-        """See `Driver.describe`: decimals are read as doubles, strings and the like as texts."""
+    def describe(self, statement: exp.Expression) -> TableColumns:
+        """See `Driver.describe`: decimals are read as doubles, strings and the like as texts, and others not."""
         with self._errors(), self.connection.transaction(), self.connection.cursor() as cursor:
-            cursor.execute(self.write(statement))
+            cursor.execute(self.to_sql(statement))
             columns = [(column.name, column.type_code) for column in cursor.description or ()]
             others = sorted({code for _, code in columns if code not in ARROW_TYPES})
             cursor.execute("select oid, typname, typcategory from pg_type where oid = any(%s)", [others])
@@ -196,20 +194,20 @@ class PostgresDriver(Driver):
         for name, code in columns:
             kind, forms[name] = self._describe_type(code, *known.get(code, ("", "")))
             fields.append((name, kind))
-        return Described(_make_schema(fields), forms)
+        return TableColumns(pa.schema(fields), forms)
 
     def _describe_type(self, code: int, name: str, category: str) -> tuple[Any, Form]:
         """Return the Arrow type of a PostgreSQL type, and the form in which its values are selected."""
         if code in ARROW_TYPES:
             kind = ARROW_TYPES[code]
             form: Form = "date" if kind in DATE_TYPES else "text" if kind == "string" else "plain"
-            return self._arrow_type(kind), form
+            return self._to_arrow_type(kind), form
         if code == NUMERIC:
             return pa.float64(), "double"
         if category in TEXT_CATEGORIES or code == UUID:
             return pa.string(), "text"
         shown = f"{name[1:]}[]" if category == "A" and name.startswith("_") else name
-        return UnreadType.of(shown or f"number {code}"), "unread"
+        return _define_unread_type()(shown or f"number {code}"), "unread"
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -229,14 +227,10 @@ def _open_connection(address: Address) -> Any:
         raise MissingExtraError("PostgreSQL needs psycopg. Hint: pip install 'deciban[sql]'") from None
     given: dict[str, Any] = {"connect_timeout": CONNECT_TIMEOUT_SECONDS, **address.parameters}
     given["options"] = f"{given.get('options', '')} {SETTINGS}".strip()
-    with _psycopg_errors(f"{address.name} cannot be reached", address):
+    with _convert_psycopg_errors(f"{address.name} cannot be reached", address):
         connection = psycopg.connect(client_encoding="UTF8", application_name="deciban", **given)
     connection.read_only, connection.isolation_level = True, psycopg.IsolationLevel.REPEATABLE_READ
     return connection
-
-
-def _make_schema(fields: Sequence[tuple[str, Any]]) -> Any:
-    return pa.schema([pa.field(name, kind) for name, kind in fields])
 
 
 def _to_columns(types: dict[str, Any], rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[str]]:
@@ -246,7 +240,7 @@ def _to_columns(types: dict[str, Any], rows: Sequence[Sequence[Any]]) -> tuple[l
 
 
 @contextmanager
-def _psycopg_errors(what: str, address: Address | None) -> Iterator[None]:
+def _convert_psycopg_errors(what: str, address: Address | None) -> Iterator[None]:
     """Raise errors of psycopg as InputErrors that begin with `what`; none shows a password, or where it came from."""
     import psycopg
 

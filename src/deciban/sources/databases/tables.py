@@ -1,4 +1,7 @@
-"""Tables of databases as sources: opened by an address or a connection, read in columns, filtered by a condition."""
+"""Tables of databases as sources: opened by an address or a connection, read in columns, filtered by a condition.
+
+A condition, `where="age > 30"`, is one expression of SQL, parsed before anything is sent to a database.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from deciban._lazy import pa
-from deciban.errors import InputError
+from deciban.errors import InputError, MissingExtraError
 from deciban.sources.databases.addresses import find_scheme, parse_address
-from deciban.sources.databases.conditions import import_sqlglot, parse_condition
 from deciban.sources.databases.driver import Driver, DuckDbDriver, Form, SqliteDriver, TableName
+from deciban.sources.databases.postgres import PostgresDriver
 from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading, FileOptions, choose_table
 from deciban.sources.typed_cells import convert_column
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 IBIS_BACKENDS = ("duckdb", "postgres", "sqlite")
 """The backends of ibis whose statements are written here; tables of others are read as frames."""
+
+WHERE_HINT = "Hint: one condition as in SQL, where=\"age > 30 and ward = 'A'\" (--where)"
 
 CALENDAR = ("0001-01-01", "9999-12-31")
 """The first and last day that Python and Arrow can represent; dates outside, and infinite ones, are missing."""
@@ -99,25 +104,24 @@ class DatabaseTable:
         selected = self.driver.read(
             self.select({f"c{i}": self.column(c) for i, c in enumerate(self.columns)}).limit(n)
         )
-        columns = [_with_type(column, kind) for column, kind in zip(selected.columns, self.schema.types)]
+        columns = [_set_unread_type(column, kind) for column, kind in zip(selected.columns, self.schema.types)]
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[Any]:
         """See `Source.batches`."""
         statement = self.select({f"c{i}": self.column(name) for i, name in enumerate(wanted)})
         for batch in self.driver.stream(statement):
-            columns = [_with_type(c, self.schema.field(name).type) for c, name in zip(batch.columns, wanted)]
-            if not self.typed:
-                columns = [self.convert(c, name, how) for c, (name, how) in zip(columns, wanted.items())]
+            typed = [_set_unread_type(c, self.schema.field(name).type) for c, name in zip(batch.columns, wanted)]
+            columns = [self.convert(c, name, how) for c, (name, how) in zip(typed, wanted.items())]
             yield pa.RecordBatch.from_arrays(columns, names=list(wanted))
 
     def convert(self, column: Any, name: str, reading: ColumnReading) -> Any:
-        """Return a column of cells that have a type each as it is to be read; one that has a type as it is."""
+        """Return a column as it is wanted (`convert_column`); unchanged where the database has types of columns."""
         return column if self.typed else convert_column(column, reading, name, self.number_markers)
 
 
-def _with_type(column: Any, kind: Any) -> Any:
-    """Return a column of a type that is not read with that type; others are as they are."""
+def _set_unread_type(column: Any, kind: Any) -> Any:
+    """Return a column with the type of its schema where that type is not read; other columns are as they are."""
     if not isinstance(kind, pa.ExtensionType):
         return column
     chunks = getattr(column, "chunks", [column])
@@ -130,20 +134,19 @@ def is_database(source: Any) -> bool:
     if isinstance(source, str):
         return "://" in source and find_scheme(source) is not None
     if type(source).__module__.startswith("ibis."):
-        return hasattr(source, "get_backend") and _is_stored(source)
+        return hasattr(source, "get_backend") and _is_in_database(source)
     return type(source).__name__.endswith("Connection")
 
 
 def open_database(source: Any, options: FileOptions) -> DatabaseTable:
     """Open a table of a database (`is_database`)."""
-    import_sqlglot()
+    exp = import_sqlglot()
     if type(source).__module__.startswith("ibis"):
         if options.table is not None:
             raise InputError("table= is for a database, and this is a table of ibis already. Hint: leave it out")
         return _open_ibis(source, options)
     driver = _connect(source)
     found = find_table(driver, options.table)
-    exp = import_sqlglot()
     parts = [exp.to_identifier(part, quoted=True) for part in reversed(found.parts)]
     relation = exp.Table(**dict(zip(("this", "db", "catalog"), parts)))
     table = _describe(driver, relation, f"table {found.spellings[0]!r} of {driver.name}", options)
@@ -177,22 +180,18 @@ def _connect(source: Any) -> Driver:
     if isinstance(source, str):
         address = parse_address(source)
         if address.path is None:
-            from deciban.sources.databases.postgres import PostgresDriver
-
             return PostgresDriver.open(address)
         return (DuckDbDriver if address.dialect == "duckdb" else SqliteDriver).open(address.path, address.name)
     match type(source).__module__.partition(".")[0]:
         case "psycopg":
-            from deciban.sources.databases.postgres import PostgresDriver
-
             return PostgresDriver(source, "the PostgreSQL database")
         case "sqlite3":
             return SqliteDriver.of_connection(source)
     return DuckDbDriver(source)
 
 
-def _is_stored(table: Any) -> bool:
-    """Return whether a table of ibis is in a database, and not in memory."""
+def _is_in_database(table: Any) -> bool:
+    """Return whether a table of ibis is in one database of `IBIS_BACKENDS`, and not in memory."""
     from ibis.expr import operations
 
     backends, _ = table._find_backends()
@@ -210,3 +209,46 @@ def _open_ibis(table: Any, options: FileOptions) -> DatabaseTable:
     query = sqlglot.parse_one(str(backend.compile(table)), dialect=driver.dialect)
     relation = exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier("q", quoted=True)))
     return _describe(driver, relation, "the table of ibis", options)
+
+
+def import_sqlglot() -> Any:
+    """Return sqlglot's module of expressions; a MissingExtraError names the extra where it is not installed."""
+    try:
+        from sqlglot import exp
+    except ImportError:
+        raise MissingExtraError("tables of databases need sqlglot. Hint: pip install 'deciban[sql]'") from None
+    return exp
+
+
+def parse_condition(text: str | None, dialect: str) -> exp.Expression | None:
+    """Parse a condition in a dialect of SQL; an InputError for anything else than one expression that only reads."""
+    if text is None:
+        return None
+    exp = import_sqlglot()
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        found = sqlglot.parse(text, dialect=dialect)
+    except (SqlglotError, RecursionError) as error:
+        raise InputError(f"where is no condition: {_summarise_parser_error(error)}. {WHERE_HINT}") from None
+    if len(found) != 1:
+        raise InputError(f"where is {len(found)} statements, and must be one condition. {WHERE_HINT}")
+    (condition,) = found
+    if not isinstance(condition, exp.Condition) or isinstance(condition, exp.Subquery):
+        what = "empty" if condition is None else f"a statement ({type(condition).__name__.upper()})"
+        raise InputError(f"where is {what}, and must be a condition. {WHERE_HINT}")
+    for node in condition.walk():
+        if isinstance(node, (exp.DML, exp.DDL, exp.Command)) and not isinstance(node, exp.Query):
+            raise InputError(
+                f"where contains {type(node).__name__.upper()}, and a condition only reads. {WHERE_HINT}"
+            )
+        if isinstance(node, (exp.Placeholder, exp.Parameter)):
+            raise InputError(f"where contains a parameter ({node.sql()}), which has no value. {WHERE_HINT}")
+    return condition
+
+
+def _summarise_parser_error(error: Exception) -> str:
+    """Return the first line of a parser's error, without its place; the type of one without a text."""
+    lines = [line.split(" Line 1")[0] for line in str(error).splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__
