@@ -183,7 +183,7 @@ def describe_model(model: Model) -> Description:
     """Return the description of a model; only the strongest features have summaries, so that it is quick for many."""
     naive, ledger = model._naive.unsolved(), model.ledger
     n, prior = ledger.rows.tolist(), model._scorer.solved.prior.tolist()
-    weights = _feature_weights(model)
+    weights = _list_feature_weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
         strongest = _rank_features(model, naive, weights)
     return Description(
@@ -201,7 +201,7 @@ def describe_model(model: Model) -> Description:
     )
 
 
-def _feature_weights(model: Model) -> dict[str, Array]:
+def _list_feature_weights(model: Model) -> dict[str, Array]:
     """Return the weight of the rows of each class that have each feature."""
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}

@@ -60,13 +60,13 @@ class ScoreTask:
         code = model._decide(parts, log_p, self.rule, self.reject_novel)
         undecided, rows = code < 0, np.arange(len(code))
         label = pa.array(model._labels).take(pa.array(code, mask=undecided))
-        own, best = log_p[rows, code], _greatest_other(log_p, code)
+        own, best = log_p[rows, code], _find_greatest_other(log_p, code)
         figures = [np.exp(own), (own - best) * DECIBAN]
         classes = [np.exp(column) for column in log_p.T] if self.wanted == "posterior" else []
         return [label, *(pa.array(figure, mask=undecided) for figure in figures), *classes]
 
 
-def _greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
+def _find_greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
     """Return the greatest ln p(k|x) of each row among the classes other than the given one."""
     others = log_p.T.copy()  # the greatest of long rows is found faster than that of short ones
     others[code, np.arange(len(code))] = -np.inf

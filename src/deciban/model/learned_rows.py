@@ -115,7 +115,7 @@ class RowHasher:
         n = min(len(codes), self.max_rows - self.n_rows)
         if n <= 0:
             return
-        hashes = hash_levels(codes[:n], classes) * _key("\0class")
+        hashes = hash_levels(codes[:n], classes) * _hash_feature_name("\0class")
         done: set[str] = set()
         for (kind, features), block in zip(self.layout.blocks, columns, strict=True):
             for j, (feature, column) in enumerate(zip(features, block)):
@@ -126,7 +126,7 @@ class RowHasher:
                     cells = hash_levels(column[:n], self.levels[j].list)
                 else:
                     cells = hash_texts(column[:n]) if kind == "bags" else hash_numbers(column[:n])
-                hashes += cells * _key(feature.name)
+                hashes += cells * _hash_feature_name(feature.name)
         self.parts.append(hash_row_numbers(hashes.view(np.int64)))
         self.n_rows += n
 
@@ -143,7 +143,7 @@ class RowHasher:
         return float((counts * (counts - 1.0)).sum() / (n * (n - 1.0))) if n > 1 else 0.0
 
 
-def _key(name: str) -> np.uint64:
+def _hash_feature_name(name: str) -> np.uint64:
     """Return the factor of a feature's hashes, an odd number."""
     return np.uint64(hash_word(name.encode("utf-8", SURROGATES)) | 1)
 

@@ -95,7 +95,7 @@ class Options:
 
     def assumption(self, layout: Layout) -> Assumption:
         """Return the assumption with a family for each block of features."""
-        families = tuple(self._family(kind, features, layout) for kind, features in layout.blocks)
+        families = tuple(self._make_family(kind, features, layout) for kind, features in layout.blocks)
         if self.auto and layout.texts and not self.words.has_integer_values:
             raise InputError(
                 f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and "
@@ -128,7 +128,7 @@ class Options:
         mixing = DEFAULT_MIXING if self.mixing is None else self.mixing
         return replace(family, mixing=mixing, shrinkage=self.shrinkage, shrinkage_target="diagonal")
 
-    def _family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
+    def _make_family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
         match kind:
             case "moments" | "scatter":
                 covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")

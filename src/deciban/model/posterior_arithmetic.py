@@ -152,13 +152,17 @@ class ArithmeticWriter:
         units = self._list_units(parts, cells)
         strongest = sorted(range(len(units)), key=lambda i: -abs(units[i].evidence))[:most]
         shown = [units[i] for i in sorted(strongest)]
-        factors = [self._prior(), *self._constant(parts), *(self._cell_factor(parts, unit) for unit in shown)]
+        factors = [
+            self._make_prior_factor(),
+            *self._make_constant_factors(parts),
+            *(self._make_cell_factor(parts, unit) for unit in shown),
+        ]
         if len(shown) < len(units):
             factors.append(self._combine_others(parts, shown, len(units) - len(shown)))
         by = self.scorer.calibration
         return PosteriorArithmetic(self.model.classes, factors, predicted, None if by is None else str(by.map))
 
-    def _prior(self) -> Factor:
+    def _make_prior_factor(self) -> Factor:
         """Return the class prior; before a calibration that under which it was fitted."""
         by = self.scorer.calibration
         logs = self.solved.log_prior if by is None else by.log_prior
@@ -168,10 +172,10 @@ class ArithmeticWriter:
             formulas = [parameters.quotient(k) for k in range(self.n_classes)]
         return Factor(f"p({self.model.target})", None, None, formulas, logs)
 
-    def _constant(self, parts: Sequence[Any]) -> list[Factor]:
+    def _make_constant_factors(self, parts: Sequence[Any]) -> list[Factor]:
         """Return the constants of fitted scores as one factor; naive Bayes has none."""
         logs = np.zeros(self.n_classes) if self.solved.bias is None else self.solved.bias
-        logs = logs + sum(self._score(b, _blank(part)) for b, part in enumerate(parts))
+        logs = logs + sum(self._score(b, _make_blank(part)) for b, part in enumerate(parts))
         return [Factor("bias", None, None, _format_powers(logs), logs)] if logs.any() else []
 
     def _score(self, block: int, X: Any) -> Array:
@@ -183,9 +187,11 @@ class ArithmeticWriter:
         """Return the cells that are not missing in the order of the table, then the words, the strongest first."""
         table = [feature.name for feature in self.model._layout.features_in_table_order()]
         cell, units, words = dict(zip(table, cells)), list[tuple[int, Unit]](), list[Unit]()
-        for b, ((kind, features), evidence) in enumerate(zip(self.model._layout.blocks, self._rank(parts))):
+        for b, ((kind, features), evidence) in enumerate(
+            zip(self.model._layout.blocks, self._compute_log_ratios(parts))
+        ):
             if kind == "bags":
-                words += self._word_units(b, parts[b], features[0], evidence)
+                words += self._list_word_units(b, parts[b], features[0], evidence)
                 continue
             present = [j for j in range(len(features)) if not _is_missing(parts[b][0, j])]
             if kind == "pairs":
@@ -193,12 +199,12 @@ class ArithmeticWriter:
                 units.append((len(table), unit))
                 continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
-                unit = _join_cells(b, group, features, cell, float(evidence[group].sum()))
+                unit = _make_unit(b, group, features, cell, float(evidence[group].sum()))
                 units.append((table.index(features[group[0]].name), unit))
         words.sort(key=lambda unit: -unit.evidence)
         return [*(unit for _, unit in sorted(units, key=lambda pair: pair[0])), *words]
 
-    def _rank(self, parts: Sequence[Any]) -> list[Array]:
+    def _compute_log_ratios(self, parts: Sequence[Any]) -> list[Array]:
         """Return |ln p(x_j|k)/p(x_j|l)| of each column, k and l the two most probable classes; ∞ if undefined."""
         joint = sum(self._score(b, part) for b, part in enumerate(parts)) + self.solved.log_prior
         k, l = (np.array([c]) for c in np.argsort(-joint, kind="stable")[:2])
@@ -207,7 +213,7 @@ class ArithmeticWriter:
         rows = [p.features.toarray() if engines.is_sparse(p.features) else np.asarray(p.features) for p in pieces]
         return [np.nan_to_num(np.abs(row[0]), nan=np.inf, posinf=np.inf) for row in rows]
 
-    def _word_units(self, block: int, X: Any, feature: Feature, evidence: Array) -> list[Unit]:
+    def _list_word_units(self, block: int, X: Any, feature: Feature, evidence: Array) -> list[Unit]:
         """Return the words of a text that the model knows; those without a name are named by their number."""
         texts = self.model._layout.texts
         names = vocabularies(self.scorer.outline)[texts.index(feature)]
@@ -220,10 +226,10 @@ class ArithmeticWriter:
                 units.append(Unit(block, [v], what, feature.name, word, float(evidence[v])))
         return units
 
-    def _cell_factor(self, parts: Sequence[Any], unit: Unit) -> Factor:
+    def _make_cell_factor(self, parts: Sequence[Any], unit: Unit) -> Factor:
         """Return the factor of a cell, of a word, or of the cells of joined numbers."""
         X = parts[unit.block]
-        logs = self._score(unit.block, _keep(X, unit.columns)) - self._score(unit.block, _blank(X))
+        logs = self._score(unit.block, _keep(X, unit.columns)) - self._score(unit.block, _make_blank(X))
         what, formulas = unit.what, _format_powers(logs)
         if self.naive is not None:
             what, formulas = self._write_formulas(X, unit, logs)
@@ -235,7 +241,7 @@ class ArithmeticWriter:
         K, x = range(self.n_classes), X[0, unit.columns[0]]
         if kind == "bags":
             times = f"^{x:g}" if x != 1 else ""
-            parameters = self._word_parameters(unit)
+            parameters = self._find_word_parameters(unit)
             return unit.what, [f"({q}){times}" if times else q for q in (parameters.quotient(k, 0) for k in K)]
         if kind == "pairs":
             return "dependence", list(map(format_power, logs))
@@ -283,7 +289,7 @@ class ArithmeticWriter:
         place = int(separate.column[full.offset[j] + code])
         return -1 if place < 0 else place - int(separate.counts.offset[j])
 
-    def _word_parameters(self, unit: Unit) -> LevelParameters:
+    def _find_word_parameters(self, unit: Unit) -> LevelParameters:
         """Return the parameters of one word."""
         assert self.naive is not None
         counted = count_words(self.naive, unit.block)
@@ -295,7 +301,7 @@ class ArithmeticWriter:
         logs = np.zeros(self.n_classes)
         for b, X in enumerate(parts):
             dropped = [j for unit in shown if unit.block == b for j in unit.columns]
-            logs = logs + self._score(b, _drop(X, dropped)) - self._score(b, _blank(X))
+            logs = logs + self._score(b, _drop(X, dropped)) - self._score(b, _make_blank(X))
         return Factor(f"{n} more", None, None, list(map(format_power, logs)), logs)
 
 
@@ -310,7 +316,7 @@ def _is_missing(x: Any) -> bool:
     return bool(np.isnan(x) if isinstance(x, np.floating) else x < 0)
 
 
-def _join_cells(
+def _make_unit(
     block: int, columns: list[int], features: Sequence[Feature], cells: dict[str, Any], evidence: float
 ) -> Unit:
     """Return the unit of one cell, or of several that are joined."""
@@ -323,7 +329,7 @@ def _join_cells(
     return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, evidence)
 
 
-def _blank(X: Any) -> Any:
+def _make_blank(X: Any) -> Any:
     """Return a row like X in which every cell is missing, or no word occurs."""
     if engines.is_sparse(X):
         return type(X)(X.shape, dtype=X.dtype)
@@ -334,7 +340,7 @@ def _keep(X: Any, columns: Sequence[int]) -> Any:
     """Return the row with these columns only, all others missing."""
     if engines.is_sparse(X):
         return _drop(X, np.setdiff1d(X.indices, columns))
-    kept = _blank(X)
+    kept = _make_blank(X)
     kept[:, columns] = X[:, columns]
     return kept
 

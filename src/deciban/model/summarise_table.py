@@ -126,7 +126,7 @@ class TableSummariser:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
-        blocks = row_blocks(source, self._required_columns(source), self.layout)
+        blocks = row_blocks(source, self._check_required_columns(source), self.layout)
         for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):
                 self._count(rows)
@@ -135,7 +135,7 @@ class TableSummariser:
             yield rows
         self.marker_counts = source.all_counts() if isinstance(source, WithoutMarkers) else {}
 
-    def _required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
+    def _check_required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):
             if name is not None and name not in source.columns:
                 raise InputError(
@@ -284,10 +284,10 @@ class TableSummariser:
         ranks, dense = self.level_ranks(), [part.take_classes(index) for part in self.sums]
         if (levels := self.layout.block_index("levels")) is not None:
             dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
-        schema = self._schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
+        schema = self._make_schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
         return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)))
 
-    def _levels(self) -> list[list[str]]:
+    def _list_levels(self) -> list[list[str]]:
         """Return the sorted names of the levels that have any weight, for each feature that has levels."""
         block = self.layout.block_index("levels")
         if block is None or self.sums is None:
@@ -298,15 +298,15 @@ class TableSummariser:
 
     def level_ranks(self) -> list[NDArray[np.intp]]:
         """Return the rank of each level among the sorted names, −1 for one that is left out."""
-        ranks = [{name: v for v, name in enumerate(names)} for names in self._levels()]
+        ranks = [{name: v for v, name in enumerate(names)} for names in self._list_levels()]
         return [
             np.array([rank.get(name, -1) for name in names.list], dtype=np.intp)
             for rank, names in zip(ranks, self.matrices.names)
         ]
 
-    def _schema(self, classes: Sequence[str], texts: Sequence[tuple[Vocabulary | None, Bags]]) -> Schema:
+    def _make_schema(self, classes: Sequence[str], texts: Sequence[tuple[Vocabulary | None, Bags]]) -> Schema:
         """Return the schema of the ledgers."""
-        levels = tuple(tuple(names) for names in self._levels())
+        levels = tuple(tuple(names) for names in self._list_levels())
         dense = []
         for need, (kind, features) in zip(self.needs, self.layout.blocks[: len(self.needs) - len(texts)]):
             names = tuple(feature.name for feature in features)

@@ -126,7 +126,7 @@ class UnseenValueMonitor:
             self.n_known += ((X >= 0) & (self.sizes > X)).sum(axis=0)
         if not self.layout.texts:
             return
-        words = np.array([count_known_words(X, form.mute) for X, form in self._word_matrices(parts)])
+        words = np.array([count_known_words(X, form.mute) for X, form in self._select_word_matrices(parts)])
         self.n_known_words += words.sum(axis=1)
         self.n_rows_without_words += int((words.sum(axis=0) == 0).sum())
         for i, name in enumerate(feature.column for feature in self.layout.texts):
@@ -148,13 +148,13 @@ class UnseenValueMonitor:
             is_unseen = parts[self.block] >= self.sizes
             for j in np.flatnonzero(is_unseen.any(axis=0)).tolist():
                 yield UnseenCells(self.layout.levels[j], np.flatnonzero(is_unseen[:, j]), NEVER_SEEN)
-        for feature, (X, form) in zip(self.layout.texts, self._word_matrices(parts)):
+        for feature, (X, form) in zip(self.layout.texts, self._select_word_matrices(parts)):
             rows = np.flatnonzero(count_known_words(X, form.mute) == 0)
             rows = rows[_has_text(batches, feature, rows if index is None else index[rows])]
             if len(rows):
                 yield UnseenCells(feature, rows, NO_KNOWN_WORD)
 
-    def _word_matrices(self, parts: Sequence[Any]) -> list[tuple[Any, Any]]:
+    def _select_word_matrices(self, parts: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Return the matrix of each text, and its score form."""
         first = len(self.layout.blocks) - len(self.layout.texts)
         return list(zip(parts[first:], self.forms[first:]))

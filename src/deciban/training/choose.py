@@ -218,7 +218,7 @@ class _SettingScorer:
         total = np.zeros((len(self.held.rows.codes), len(self.held.ledger.rows)))
         families = options.assumption(decided.layout).families
         for b, (group, family) in enumerate(zip(decided.layout.blocks, families)):
-            key = (decided.roles, b, _relevant_options(group.kind, options))
+            key = (decided.roles, b, _select_relevant_options(group.kind, options))
             if key not in self._scores:
                 statistic, X = decided.statistics[b], decided.matrices[b]
                 if isinstance(statistic, Bags) and options.words.values == "presence" and not statistic.presence:
@@ -229,7 +229,7 @@ class _SettingScorer:
         return total
 
 
-def _relevant_options(kind: Kind, options: Options) -> Any:
+def _select_relevant_options(kind: Kind, options: Options) -> Any:
     """Return the options that change the score of a block."""
     if kind in ("moments", "scatter"):
         return options.parameter_prior
@@ -292,7 +292,7 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
     """
     part: Any = held.ledger.parts[0]
     (X,) = held.rows.parts
-    for arguments, family in _text_families(options, part.presence):
+    for arguments, family in _vary_text_families(options, part.presence):
         prior = options.prior.solve(held.ledger.rows)
         log_prior = log(prior) if family.probabilistic else np.zeros(len(prior))
         rows = X
@@ -303,7 +303,7 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
         yield Setting(arguments, "TextClassifier"), scores, log_prior
 
 
-def _text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
+def _vary_text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
     """Yield arguments of `TextClassifier`, and the family of each; with `presence` none has idf."""
     plain = Text(options.words.reading)
     for alpha in TEXT_ALPHAS:

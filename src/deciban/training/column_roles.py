@@ -108,7 +108,7 @@ def infer_roles(
         if name in leave_out:
             continue
         if name in given:
-            columns.append(_given_column(name, given[name], values, style))
+            columns.append(_make_given_column(name, given[name], values, style))
         elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
@@ -124,7 +124,7 @@ def infer_roles(
     return columns
 
 
-def _given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
+def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
     """Return a column with its given role, and the format of its numbers or dates, if it holds texts."""
     known, style = values.drop_null(), style.for_given_role()
     if role == "date":
@@ -287,7 +287,7 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     losses = {
         name: loss
         for role in OPEN_ROLES
-        for name, loss in _losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
+        for name, loss in _compute_losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
     }
     chosen = {c.name: _choose_role(c, losses[c.name]) for c in columns if c.name in losses}
     final = [known.get(c.name) or chosen.get(c.name) or c for c in columns]
@@ -326,7 +326,7 @@ def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> l
     return [name for name, out in zip(names, wild.tolist()) if not out]
 
 
-def _losses(
+def _compute_losses(
     layout: Layout, ledger: Ledger, options: Options, names: Sequence[str], known: Mapping[str, Column]
 ) -> list[tuple[str, dict[Role, float]]]:
     """Return the mean loss under every possible role, for each of these columns that is not known."""

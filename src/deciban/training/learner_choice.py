@@ -76,14 +76,14 @@ def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoic
     with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(folded, jobs) as runner:
         evaluation = CandidateEvaluation(folded, runner, TimeBudget.start(task.seconds), None)
         scored, known = evaluation.score_folds(INNER_FOLDS, None)
-    losses = {each.name: _calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
+    losses = {each.name: _compute_calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
     best = min(losses, key=lambda name: losses[name])
     candidate = next(each for each in candidates if each.name == best)
     arguments = candidate.arguments or {"structure": "naive"}
     return LearnerChoice(best, losses, arguments, tuple(evaluation.notes)), candidate
 
 
-def _calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
+def _compute_calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
     """Return the log-loss of the rows of inner folds, calibrated by temperatures fitted without each fold."""
     assert rows.fold is not None
     index = np.flatnonzero((rows.fold >= 0) & known[np.arange(len(rows.codes)), rows.codes])

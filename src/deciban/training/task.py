@@ -175,16 +175,16 @@ def plan(
             f"covariance='mixed' is for naive Bayes, not for learner={learner!r}. Hint: 'full' or 'tied'"
         )
     if like is not None:
-        options, prior = _options_like(like, prior)
+        options, prior = _take_options_like(like, prior)
     if structure == "auto" and like is None and is_database_table(opened):
         structure, skips_pairs = "naive", True  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
-    head = opened.head(HEAD_ROWS if _needs_rows(opened, [target, weights, *unlearned], roles, like) else 0)
+    head = opened.head(HEAD_ROWS if _needs_first_rows(opened, [target, weights, *unlearned], roles, like) else 0)
     _check_labels(head, target)
     if like is not None:
-        found = _columns_like(like, target, roles or blocks, numbers, has_words)
+        found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
         if learner == "auto":
             raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
@@ -208,7 +208,7 @@ def plan(
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
     options = replace(options, dependence=dependence)
-    target_type = _target_type(opened, head, target)
+    target_type = _find_target_type(opened, head, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,
@@ -253,7 +253,7 @@ def find_database(source: Any) -> DatabaseTable | None:
     return found if is_database_table(found) else None
 
 
-def _needs_rows(
+def _needs_first_rows(
     source: Source, leave_out: Sequence[str | None], roles: Mapping[str, str], like: Model | None
 ) -> bool:
     """Return whether first rows must be read to infer roles; not from a database where types and roles are known."""
@@ -342,7 +342,7 @@ def _infer_columns(
     return columns
 
 
-def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
+def _take_options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     """Return the options of another model, and the prior: as given, else its given class priors, by class."""
     priors = like.options.prior.given
     if priors is None:
@@ -351,7 +351,9 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
-def _columns_like(like: Model, target: str, given: Any, numbers: str | None, has_words: bool) -> Sequence[Column]:
+def _take_columns_like(
+    like: Model, target: str, given: Any, numbers: str | None, has_words: bool
+) -> Sequence[Column]:
     """Return the columns of another model; InputError for another target, or if roles or words are given too."""
     if like.target != target:
         raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
@@ -364,7 +366,7 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, has
     return [replace(column, reason="as in the model") for column in like.columns]
 
 
-def _target_type(source: Source, head: Any, target: str) -> str:
+def _find_target_type(source: Source, head: Any, target: str) -> str:
     """Return the Arrow type of integer, boolean or floating labels, else "string"; of texts in files also int64."""
     kind = head.schema.field(target).type
     if not source.typed and is_text(kind):

@@ -225,14 +225,14 @@ def _normalise_scores(
     """
     z = X.data.astype(np.float64) * stays
     own = np.arange(entry.n), rows.codes
-    had = _counts_at(part, entry.class_code, X.indices)
+    had = _look_up_counts(part, entry.class_code, X.indices)
     score[own] += entry.sums(z * (np.log(subtract_weight(had, entry.weight * z) + alpha) - np.log(had + alpha)))
     length = entry.sums(z)
     sums[own] = subtract_weight(sums[own], rows.weight * length)
     return score - length[:, None] * np.log(sums + np.reshape(prior_count, (-1, 1)))
 
 
-def _counts_at(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Array:
+def _look_up_counts(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Array:
     """Return the count of each pair of class and word."""
     if isinstance(part, Counts):
         return part.total[k, v]

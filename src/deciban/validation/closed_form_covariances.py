@@ -94,14 +94,14 @@ class LeftOutCovariances:
             index = np.arange(n)[some]
             target = self.targets(index)
             for k in range(K):
-                matrix, gap = self._matrices(index, k)
+                matrix, gap = self._make_matrices(index, k)
                 for i, gamma in enumerate(self.gammas):
                     shrunk = (1 - gamma) * matrix
                     shrunk[:, np.arange(d), np.arange(d)] += gamma * target
                     scores[i, some, k], log_dets[i, some, k] = _score_each(shrunk, gap)
         return MixedScores(scores, log_dets)
 
-    def _matrices(self, index: Rows, k: int) -> tuple[Array, Array]:
+    def _make_matrices(self, index: Rows, k: int) -> tuple[Array, Array]:
         """Return the covariance of class k without each row, before shrinkage, c×d×d, and x − μ_k without the row."""
         own = self.rows.codes[index] == k
         w, g, lost = self.rows.weight[index], self.own_gaps[index], self.lost[index]

@@ -70,7 +70,7 @@ def score_by_kernel(
     loops, finishing = load_kernels("held_out_scores", K * X.size), kernel_dispatch.load_kernels("score", K * X.size)
     if loops is None or finishing is None:
         return None
-    moves, weights, fixed = _prior(model)
+    moves, weights, fixed = _find_prior_weights(model)
     n = part.weight[:, 0]
     spread = total_variance(part)
     total = np.stack([gaussian.pooled_mean(part), spread * n.sum()])
@@ -107,7 +107,7 @@ def _is_kernel_applicable(family: Any, part: Any, form: Any) -> bool:
     return bool((form.variance > FLOOR_DISTANCE_FACTOR * gaussian.VARIANCE_FLOOR * total).all() and (total > 0).all())
 
 
-def _prior(model: GenerativeModel) -> tuple[bool, Array, Array]:
+def _find_prior_weights(model: GenerativeModel) -> tuple[bool, Array, Array]:
     """Return whether the prior changes with a row, its weights, and their logarithm (or ln π where it is fixed)."""
     prior, rows = model.assumption.prior, model.complete.rows
     if prior.kind in ("given", "uniform"):
@@ -121,7 +121,7 @@ def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: Left
     out = np.empty((len(X), part.n_classes))
     for some in rows.chunks(part.mean.size):
         x = X[some].astype(np.float64, copy=False)
-        others, cancelled = _moments_excluding(part, x, rows.codes[some], rows.weight[some])
+        others, cancelled = _exclude_from_moments(part, x, rows.codes[some], rows.weight[some])
         rows.needs_refit[some] |= cancelled
         gap = x[:, None, :] - gaussian.means(others)
         variance = family.variances(others)
@@ -134,7 +134,7 @@ def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: Left
     return out
 
 
-def _moments_excluding(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Moments, NDArray[np.bool_]]:
+def _exclude_from_moments(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Moments, NDArray[np.bool_]]:
     """Return the moments without each row, c×K×d, and which of them have lost too many digits.
 
     Rank one: with n' = n − w, mean' = mean − (x − mean) w/n' and M2' = M2 − (x − mean)² w n/n'.
@@ -164,7 +164,7 @@ def _score_covariances(
     if changes_all or not part.complete or np.isnan(X).any():
         return None
     n = part.weight[:, 0, 0]
-    spread = _min_eigenvalues(part, form)
+    spread = _find_min_eigenvalues(part, form)
     if (n == 0).any() or (spread < EIGENVALUE_MARGIN).any() or (rows.weight > n.sum() / 2).any():
         return None
     rows.needs_refit[:] |= rows.weight >= n[rows.codes] * (1 - MIN_REMAINING_SHARE)
@@ -201,7 +201,7 @@ def _score_mixed(
     return scores[0]
 
 
-def _min_eigenvalues(part: Scatter, form: Full) -> Array:
+def _find_min_eigenvalues(part: Scatter, form: Full) -> Array:
     """Return the least eigenvalue of each covariance of scaled columns; −1 where no column varies."""
     total = total_variance(part.moments)
     if not total.any():

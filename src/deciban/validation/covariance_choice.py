@@ -74,12 +74,12 @@ class Settings:
 
     def near(self, family: Gaussian) -> "Settings":
         """Return the settings of a family and their neighbours."""
-        mixings = _neighbours(self.mixings, family.mixing)
-        shrinkages = _neighbours(self.shrinkages, float(family.shrinkage or 0.0))
+        mixings = _take_neighbours(self.mixings, family.mixing)
+        shrinkages = _take_neighbours(self.shrinkages, float(family.shrinkage or 0.0))
         return Settings(mixings, shrinkages, (family.shrinkage_target,), (family.n_components,))
 
 
-def _neighbours(values: Sequence[float], value: float) -> Sequence[float]:
+def _take_neighbours(values: Sequence[float], value: float) -> Sequence[float]:
     """Return one of the values with the one before and the one after it."""
     i = list(values).index(value)
     return values[max(0, i - 1) : i + 2]
@@ -123,7 +123,9 @@ class CovarianceSearch:
         """Return the choice with the least Brier score."""
         choices: list[CovarianceChoice] = []
         for target in settings.targets:
-            for family, part, x in self._views(replace(self.family, shrinkage_target=target), settings.components):
+            for family, part, x in self._make_views(
+                replace(self.family, shrinkage_target=target), settings.components
+            ):
                 for share in settings.mixings:
                     mixed = replace(family, mixing=share)
                     choices += self._rate(
@@ -133,7 +135,7 @@ class CovarianceSearch:
             raise InputError(NO_COVARIANCE)
         return min(choices, key=lambda choice: choice.brier_score)
 
-    def _views(
+    def _make_views(
         self, family: Gaussian, components: Sequence[int | None]
     ) -> Iterator[tuple[Gaussian, Scatter, NDArray[Any]]]:
         """Yield the family with each number of components, and the statistic and rows of these, or of the columns.
