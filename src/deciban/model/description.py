@@ -17,7 +17,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
 from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureSummary, LevelEffect, format_row_count
-from deciban.model.weight_summaries import WeightSummariser, weight_strengths
+from deciban.model.weight_summaries import WeightSummariser, compute_weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
 from deciban.scores.explanation import LINE_WIDTH
@@ -246,7 +246,7 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
             continue
         if fitted is not None:
             summarisers.append(WeightSummariser(naive, block, model._labels, names, fitted))
-            solved = weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
+            solved = compute_weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
             if solved is None:
                 continue
         else:

@@ -16,7 +16,7 @@ MIN_DIFFERENCE_DB = 1e-6
 """The smallest difference of evidence, in decibans, that counts as a change."""
 
 
-def differences(first: Model, second: Model) -> dict[str, Any]:
+def find_differences(first: Model, second: Model) -> dict[str, Any]:
     """Return what differs between two models, by part: each value as [first, second]; equal values are absent.
 
     `same` is true where all statistics and assumptions are equal; `evidence` is a list, see `_compare_evidence`.

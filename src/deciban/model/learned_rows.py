@@ -47,7 +47,7 @@ MISSING, UNKNOWN = 0, 1
 """The hashes of a missing cell, and of a level that was never learned."""
 
 Hashes = NDArray[np.uint64]
-Source = tuple[int, int]
+SourceSum = tuple[int, int]
 """The number of hashed rows of a source, and the sum of their hashes modulo 2⁶⁴."""
 
 
@@ -58,7 +58,7 @@ class LearnedRows:
     n_rows: int = 0
     total: int = 0
     buckets: tuple[int, ...] = (0,) * N_BUCKETS
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SourceSum, ...] = ()
 
     @classmethod
     def of(cls, hashes: Hashes) -> Self:
@@ -83,7 +83,7 @@ class LearnedRows:
             sources = tuple(source for source in self.sources if is_known and source not in other.sources)
         return LearnedRows(n, total, buckets, sources)
 
-    def share_of(self, rows: LearnedRows, chance: float) -> float | None:
+    def estimate_share(self, rows: LearnedRows, chance: float) -> float | None:
         """Return the share of other rows that were learned: 1 exactly if all of these are, else an estimate.
 
         None where nothing significant is found. `chance` is the probability that two rows are equal by chance.

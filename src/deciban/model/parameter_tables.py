@@ -85,7 +85,7 @@ class LevelParameters(FeatureParameters):
         share = divide(count, total, np.nan)
         return cls(feature, values, {"count": count, "total": total, "theta_ml": share, "theta": theta}, **more)
 
-    def quotient(self, k: int, v: int) -> str:
+    def write_quotient(self, k: int, v: int) -> str:
         """Return θ as the quotient of counts, "4/8"; the number where it is another, as for a class without rows."""
         n, total, theta = (float(self.figures[name][k, v]) for name in ("count", "total", "theta"))
         above, below = n + self.alpha, total + self.alpha * self.n_alphas
@@ -104,7 +104,7 @@ class LevelParameters(FeatureParameters):
         sections = [Section("counts n", counts), Section("n/N, without a pseudo-count", shares)]
         if not self.alpha:
             return sections
-        smoothed = self._format_values(lambda v: [_equate(self.quotient(k, v), theta[k, v]) for k in K])
+        smoothed = self._format_values(lambda v: [_equate(self.write_quotient(k, v), theta[k, v]) for k in K])
         return [*sections, Section(f"(n + α)/(N + αV), α = {self.alpha:g}, V = {self.n_alphas:g}", smoothed)]
 
 
@@ -145,7 +145,7 @@ class RateParameters(FeatureParameters):
 class PriorParameters(FeatureParameters):
     """The rows of each class and its prior probability."""
 
-    def quotient(self, k: int) -> str:
+    def write_quotient(self, k: int) -> str:
         """Return the prior as the quotient of counts, "9/14"; the number where it is another."""
         n, total, _, prior = (float(figure[k, 0]) for figure in self.figures.values())
         return (

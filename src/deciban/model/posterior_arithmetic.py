@@ -169,7 +169,7 @@ class ArithmeticWriter:
         formulas = list(map(format_power, logs))
         if np.array_equal(logs, self.solved.log_prior):
             parameters = find_prior_parameters(self.model)
-            formulas = [parameters.quotient(k) for k in range(self.n_classes)]
+            formulas = [parameters.write_quotient(k) for k in range(self.n_classes)]
         return Factor(f"p({self.model.target})", None, None, formulas, logs)
 
     def _make_constant_factors(self, parts: Sequence[Any]) -> list[Factor]:
@@ -242,7 +242,7 @@ class ArithmeticWriter:
         if kind == "bags":
             times = f"^{x:g}" if x != 1 else ""
             parameters = self._find_word_parameters(unit)
-            return unit.what, [f"({q}){times}" if times else q for q in (parameters.quotient(k, 0) for k in K)]
+            return unit.what, [f"({q}){times}" if times else q for q in (parameters.write_quotient(k, 0) for k in K)]
         if kind == "pairs":
             return "dependence", list(map(format_power, logs))
         if kind == "scatter" or unit.feature is None:
@@ -276,7 +276,7 @@ class ArithmeticWriter:
         if v < 0:
             return f"{unit.what} (never seen)", list(map(format_power, logs))
         what = f"{unit.what} ({parameters.values[v]})" if isinstance(form, Steps) else unit.what
-        return what, [parameters.quotient(k, v) for k in range(self.n_classes)]
+        return what, [parameters.write_quotient(k, v) for k in range(self.n_classes)]
 
     def _find_level(self, block: int, j: int, code: int) -> int:
         """Return the place of a level among those with parameters of their own; −1 if it was never seen."""

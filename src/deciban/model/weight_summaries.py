@@ -39,10 +39,10 @@ MAX_DEVIATIONS, N_POINTS = 8.0, 129
 """The range, in standard deviations, and the number of values of x over which evidence is averaged."""
 
 
-def contrasts(prior: Array) -> Array:
+def compute_contrasts(prior: Array) -> Array:
     """Return the contrasts of each class with the others by their shares, K×K: times scores, the evidence.
 
-    >>> contrasts(np.array([0.5, 0.25, 0.25])).round(3).tolist()
+    >>> compute_contrasts(np.array([0.5, 0.25, 0.25])).round(3).tolist()
     [[1.0, -0.5, -0.5], [-0.667, 1.0, -0.333], [-0.667, -0.333, 1.0]]
     """
     against = -np.broadcast_to(prior, (len(prior), len(prior))) / np.maximum(1 - prior, 1e-300)[:, None]
@@ -50,7 +50,7 @@ def contrasts(prior: Array) -> Array:
     return against
 
 
-def weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
+def compute_weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
     """Return the strength of each feature of a block in nats; None where the form is not a sum of weights."""
     if isinstance(form, Lookup):
         return _compute_level_strengths(form.log_theta, part.pad_levels(np.diff(form.offset)), prior)
@@ -66,7 +66,7 @@ def weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
 
 
 def _compute_level_strengths(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
-    evidence = contrasts(prior) @ log_theta
+    evidence = compute_contrasts(prior) @ log_theta
     n = counts.weight
     mean = divide(sums_by_feature(counts.table * evidence, counts.offset), n)
     square = divide(sums_by_feature(counts.table * evidence**2, counts.offset), n)
@@ -74,8 +74,8 @@ def _compute_level_strengths(log_theta: Array, counts: Levels, prior: Array) -> 
 
 
 def _compute_linear_strengths(form: Linear, part: Moments | Scatter | Counts, prior: Array) -> Strengths:
-    slope = contrasts(prior) @ form.weights
-    level = 0.0 if form.offsets is None else contrasts(prior) @ form.offsets
+    slope = compute_contrasts(prior) @ form.weights
+    level = 0.0 if form.offsets is None else compute_contrasts(prior) @ form.offsets
     mean, variance, n = _compute_class_moments(part)
     return _average_over_classes(slope * mean + level, slope**2 * variance, n, prior)
 
@@ -92,7 +92,7 @@ def _compute_term_strengths(
     weight = np.exp(-0.5 * z**2)
     weight /= weight.sum()
     moments = np.zeros((2, *mean.shape))
-    for k, against in enumerate(contrasts(prior)):
+    for k, against in enumerate(compute_contrasts(prior)):
         x = mean[k] + np.sqrt(variance[k]) * z[:, None]
         x = np.maximum(x, 0.0) if isinstance(part, Counts) else x
         evidence = sum(np.einsum("l,nlj->nj", against, form.terms(x)) for form in forms)
@@ -114,7 +114,7 @@ def _compute_class_moments(part: Any) -> tuple[Array, Array, Array]:
 def _compute_text_strength(weights: Array, part: Bags, prior: Array) -> Strengths:
     """Return the strength of a text, which is one feature: the sum over its words."""
     tallies = part.occurrences
-    each = (contrasts(prior) @ weights)[tallies.class_code, tallies.feature]
+    each = (compute_contrasts(prior) @ weights)[tallies.class_code, tallies.feature]
     n, K = part.weight[:, 0], part.n_classes
     sums = [np.bincount(tallies.class_code, tallies.total * each**p, K).astype(np.float64) for p in (1, 2)]
     mean, variance = (divide(total, n) for total in sums)
@@ -137,7 +137,7 @@ class WeightSummariser(BlockSummariser):
         self, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str], model: FittedModel
     ) -> None:
         super().__init__(naive, block, labels, names)
-        self.form, self.contrasts = model.solved.forms[block], contrasts(model.solved.prior)
+        self.form, self.contrasts = model.solved.forms[block], compute_contrasts(model.solved.prior)
 
     def summarise(self, j: int) -> Sequence[WeightEffect]:
         """Return the strongest effects of feature j, the strongest first."""
@@ -216,7 +216,7 @@ def _find_fitted_telltales(model: FittedModel, block: int, k: int, n: int) -> li
     """Return the words with the largest sum of evidence over a class's documents; weights have no interval (NaN)."""
     part: Any = model.naive.complete.parts[block]
     words: Any = model.naive.complete.schema.blocks[block].names
-    evidence = DECIBAN * (contrasts(model.solved.prior) @ model.solved.forms[block].linear().weights)[k]
+    evidence = DECIBAN * (compute_contrasts(model.solved.prior) @ model.solved.forms[block].linear().weights)[k]
     counts, documents = _split_by_class(part.occurrences, k), _split_by_class(part.documents, k)
     best = np.lexsort((-evidence, -np.where(evidence > 0, evidence * documents[0], evidence)))[:n]
     best = best[np.argsort(-evidence[best], kind="stable")]

@@ -17,7 +17,7 @@ from deciban.metrics.intervals import bounded_losses
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.columns import Layout
 from deciban.model.summarise_table import Progress, Rows, begin_counting
-from deciban.training.candidates import Candidate, LearnedRows
+from deciban.training.candidates import Candidate, CandidateTrainer
 from deciban.training.row_draws import RowDraws
 from deciban.training.worker_processes import TaskRunner, WorkerTask
 from deciban.validation.fold_models import scatter_rows
@@ -72,9 +72,9 @@ class CandidateRows:
 
     def iterate_split(self, learned: RowIndex, scored: RowIndex, active: Sequence[int]) -> Iterator[SplitScores]:
         """Yield the scores of some rows by each of these candidates, which learns other rows."""
-        learning, own = LearnedRows(self.layout, self.rows[learned]), self.rows[scored]
+        trainer, own = CandidateTrainer(self.layout, self.rows[learned]), self.rows[scored]
         for i in active:
-            model, seconds = learning.learn(self.candidates[i])
+            model, seconds = trainer.learn(self.candidates[i])
             scores = model.scores(self.candidates[i].rearrange(self.layout, own), "log_posterior")
             yield SplitScores(scores, model.ledger.rows > 0, seconds, model.scorer.n_parameters)
 

@@ -63,7 +63,7 @@ class Candidate:
         return replace(rows, columns=columns)
 
 
-class LearnedRows:
+class CandidateTrainer:
     """Rows that several candidates learn; what these have in common is computed once.
 
     These are the ledgers, the naive Bayes model that decides roles and bins, and those without each inner fold, by
@@ -146,7 +146,7 @@ def make_candidates(
             yield _make_gaussian_candidate(base, schema, tuple(numbers or ()), name)
 
 
-def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | None:
+def list_gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | None:
     """Return the names of the columns that can be Gaussian, sorted.
 
     None where numbers may not be Gaussian: blocks, bins or another model were requested.

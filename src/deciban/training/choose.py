@@ -104,7 +104,7 @@ def choose(
     searches: list[Callable[[HeldOutFold], ScoredSettings]] = [lambda held: _SettingScorer(task, held).score(free)]
     notes: list[str] = []
     if "numbers" in free and "parameter_prior" in free:
-        covariances = CovarianceSearch.of(trained, split.assign(task), progress, notes)
+        covariances = CovarianceScorer.of(trained, split.assign(task), progress, notes)
         searches += [covariances.score] if covariances else []
     if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
         searches.append(lambda held: score_text_events(held, task.options))
@@ -244,7 +244,7 @@ def _score(family: Family, statistic: Any, X: Any, auto: bool = False) -> Array:
 
 
 @dataclass(frozen=True)
-class CovarianceSearch:
+class CovarianceScorer:
     """The ledgers of all folds but each with the co-moments of their columns, in the order of their names."""
 
     ledgers: Sequence[Ledger]
@@ -254,7 +254,7 @@ class CovarianceSearch:
     @classmethod
     def of(
         cls, trained: Trained, assign: FoldAssigner, progress: Progress | None, notes: list[str]
-    ) -> "CovarianceSearch | None":
+    ) -> "CovarianceScorer | None":
         """Read the table again, for co-moments; None for columns that are not numbers, or too many (see `notes`)."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN_ROLES) or column.block for column in columns):

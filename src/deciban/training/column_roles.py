@@ -261,7 +261,7 @@ def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     return Column(name, "date", reason, parts or ("hour",), format=written, note=note)
 
 
-class Decision(NamedTuple):
+class RoleDecision(NamedTuple):
     """Columns with every role decided, the features of each block that are kept, and the certain columns.
 
     Of a block of words, or of numbers that are joined, all are kept: None.
@@ -277,7 +277,9 @@ class Decision(NamedTuple):
         return all(column.name in self.certain for column in columns if column.role in OPEN_ROLES)
 
 
-def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None) -> Decision:
+def decide(
+    layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None
+) -> RoleDecision:
     """Decide the role of every open column of a layout; no column that could be counts has a negative value.
 
     The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
@@ -299,10 +301,10 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     lowest = {name: sorted(loss.values())[:2] for name, loss in losses.items()}
     clear = [name for name, (best, second) in lowest.items() if (second - best) * ledger.n_rows >= CERTAIN_GAIN_NATS]
     certain = {name: chosen[name] for name in _without_outliers(layout, ledger, clear)}
-    return Decision(final, kept, known | certain)
+    return RoleDecision(final, kept, known | certain)
 
 
-def negative_columns(layout: Layout, ledger: Ledger) -> list[str]:
+def find_negative_columns(layout: Layout, ledger: Ledger) -> list[str]:
     """Return the columns that could be counts but for negative values."""
     names = [column.name for column in layout.columns if column.role == "countable"]
     if not names:

@@ -12,7 +12,7 @@ from deciban.errors import InputError
 from deciban.metrics.comparison import Comparison, compare_candidates
 from deciban.model.summarise_table import Progress
 from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
-from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, gaussian_columns, make_candidates
+from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, list_gaussian_columns, make_candidates
 from deciban.training.evaluate import Split
 from deciban.training.row_draws import RowDraws
 from deciban.training.task import TABLE_PARAMETERS, check_fold_settings, check_learner
@@ -102,7 +102,7 @@ def compare(
     assignment = split.assign(task)
     trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
-    numbers = gaussian_columns(trained.task, settings)
+    numbers = list_gaussian_columns(trained.task, settings)
     candidates = list(make_candidates(trained.task, trained.total.schema, names, C, numbers, notes))
     if not candidates:
         raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")

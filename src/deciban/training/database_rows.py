@@ -65,7 +65,7 @@ def describe_limits(task: Task) -> str:
     return f"; {READ_ROWS_NOTE}" if is_read else ""
 
 
-def snapshot(task: Task) -> AbstractContextManager[None]:
+def open_snapshot(task: Task) -> AbstractContextManager[None]:
     """Return a context in which all statements see the same rows; an empty one for other sources than databases."""
     table = find_database(task.source)
     return nullcontext() if table is None else table.driver.snapshot()

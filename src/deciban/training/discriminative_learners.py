@@ -92,9 +92,9 @@ class TrainingRows:
     @cached_property
     def folded_rows(self) -> FoldedRows:
         """The rows' classes and weights, and the folds that choose a penalty."""
-        return FoldedRows(self.rows.codes, self.rows.weight, inner_folds(self.rows, CHOICE_FOLDS))
+        return FoldedRows(self.rows.codes, self.rows.weight, assign_inner_folds(self.rows, CHOICE_FOLDS))
 
-    def ledgers_excluding_folds(self, fold: NDArray[np.int32], n_folds: int, decided: bool) -> list[Ledger]:
+    def count_excluding_folds(self, fold: NDArray[np.int32], n_folds: int, decided: bool) -> list[Ledger]:
         """Return the ledgers of all rows but those of each fold; rows of no fold (−1) are in all ledgers.
 
         With `decided` they have the features of the model alone, not those of other roles that a column might have.
@@ -112,7 +112,7 @@ class TrainingRows:
         def learn() -> TrainingRows:
             fold = self.folded_rows.fold
             ledgers = self.shared.get(
-                "inner ledgers", lambda: self.ledgers_excluding_folds(fold, CHOICE_FOLDS, decided=False)
+                "inner ledgers", lambda: self.count_excluding_folds(fold, CHOICE_FOLDS, decided=False)
             )
             model = solve_ledger(self.task, ledgers[f], self.decided)
             return TrainingRows(self.task, model, self.rows[np.flatnonzero(fold != f)])
@@ -131,7 +131,7 @@ class TrainingRows:
         return TrainingRows(self.task, model, self.rows, SharedParts(), decided)
 
 
-def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
+def assign_inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     """Assign rows to stratified folds; a class that would be in one fold alone is in none (−1), and stays known."""
     columns = [column for block in rows.columns for column in block]
     return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
@@ -186,7 +186,7 @@ def _fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
     if (data.folded_rows.fold < 0).all():
         return evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
     weights, text_evidence = _fit_texts(data, C)
-    evidence = _set_text_evidence(out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
+    evidence = _set_text_evidence(compute_out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
     fold_design = partial(_make_evidence_fold_design, data, text_evidence)
     return evidence_weights.fit_evidence_weights(
         data.basis, evidence, data.folded_rows, C, dict(zip(names, weights)), fold_design
@@ -199,16 +199,16 @@ def _make_evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
     out[own] = evidence_weights.compute_column_evidence(other.basis, parts)
-    out[~own] = out_of_fold_evidence(other, CHOICE_FOLDS)
+    out[~own] = compute_out_of_fold_evidence(other, CHOICE_FOLDS)
     return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
 
 
-def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
+def compute_out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
     """Return ln p(x_j|k) of rows by the model without their fold, n×d×K; 0 for a row that is alone in its class."""
     rows, kept, assumption = data.rows, data.model.kept, data.basis.assumption
-    fold = inner_folds(rows, n_folds)
+    fold = assign_inner_folds(rows, n_folds)
     out = np.zeros((len(fold), evidence_weights.count_weights(data.basis), len(data.basis.ledger.rows)))
-    for f, ledger in enumerate(data.ledgers_excluding_folds(fold, n_folds, decided=True)):
+    for f, ledger in enumerate(data.count_excluding_folds(fold, n_folds, decided=True)):
         own = np.flatnonzero(fold == f)
         if len(own):
             model = GenerativeModel(assumption, ledger)

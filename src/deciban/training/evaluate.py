@@ -214,7 +214,7 @@ def _with_documents(layout: Layout, rows: Rows, batches: Sequence[Any], index: N
 def _compare_with_learned_rows(report: Report, model: Model, hasher: RowHasher) -> Report:
     """Return the report with the share of its rows that the model has learned, and warn if there is one."""
     learned = model.origin.learned
-    share = None if learned is None else learned.share_of(LearnedRows.of(hasher.hashes), hasher.chance)
+    share = None if learned is None else learned.estimate_share(LearnedRows.of(hasher.hashes), hasher.chance)
     if share is not None:
         hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
         warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=4)

@@ -19,8 +19,14 @@ from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights
 from deciban.model.summarise_table import Rows
 from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
-from deciban.training.candidates import QUICK_COVARIANCES, Candidate, LearnedRows, gaussian_columns, make_candidates
-from deciban.training.discriminative_learners import inner_folds
+from deciban.training.candidates import (
+    QUICK_COVARIANCES,
+    Candidate,
+    CandidateTrainer,
+    list_gaussian_columns,
+    make_candidates,
+)
+from deciban.training.discriminative_learners import assign_inner_folds
 from deciban.training.table_folds import FoldModel
 from deciban.training.task import Task
 from deciban.training.worker_processes import TaskRunner
@@ -56,7 +62,7 @@ def list_candidates(task: Task, schema: Schema, notes: list[str]) -> list[Candid
     """Return the candidates that a table has columns for; Gaussians are of numbers whose role is open or `number`."""
     joined = any(column.block for column in task.columns)
     given = {column.name: column.role for column in task.columns if column.role in ("binned", "count")}
-    numbers = gaussian_columns(task, {"roles": given, "blocks": joined})
+    numbers = list_gaussian_columns(task, {"roles": given, "blocks": joined})
     found = list(make_candidates(task, schema, AUTO_NAMES, task.C, numbers, notes))
     tied = [each for each in found if "covariance" in each.arguments]
     return [each for each in found if each not in tied[1:]]
@@ -64,7 +70,7 @@ def list_candidates(task: Task, schema: Schema, notes: list[str]) -> list[Candid
 
 def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoice, Candidate]:
     """Choose among the candidates by inner folds of the rows, within the seconds of the task."""
-    fold = inner_folds(rows, INNER_FOLDS)
+    fold = assign_inner_folds(rows, INNER_FOLDS)
     notes: list[str] = []
     candidates = list_candidates(task, schema, notes)
     if not (fold >= 0).any():
@@ -99,5 +105,5 @@ def _compute_calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> fl
 def learn_by_choice(task: Task, schema: Schema, rows: Rows) -> FoldModel:
     """Choose a learner by the rows, and learn them by it; the model scores rows of the task's own layout."""
     choice, candidate = choose_learner(task, schema, rows)
-    model, _ = LearnedRows(task.layout, rows).learn(candidate)
+    model, _ = CandidateTrainer(task.layout, rows).learn(candidate)
     return replace(model, rearrange=partial(candidate.rearrange, task.layout), choice=choice.name)

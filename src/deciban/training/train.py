@@ -28,7 +28,7 @@ from deciban.sources.distributed import distributed_base
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.training import database_rows, table_folds
-from deciban.training.column_roles import decide, negative_columns, rule_out_counts
+from deciban.training.column_roles import decide, find_negative_columns, rule_out_counts
 from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import make_matrices, read_table
@@ -267,7 +267,7 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
 
 def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> Trained:
     """Train a model from the ledger that a database computes; the folds divide a sample of its rows."""
-    with database_rows.snapshot(task):
+    with database_rows.open_snapshot(task):
         task, summariser = database_rows.summarise(task, progress)
         total = summariser.total_and_folds[0]
         task = _with_prior(task, summariser.n_learned, total)
@@ -329,7 +329,7 @@ def _rule_out_negative_counts(
     task: Task, total: Ledger, folds: list[Ledger], sample: Rows | None
 ) -> tuple[Task, Ledger, list[Ledger], Rows | None]:
     """Return the arguments without the counts of columns that have a negative value in any row."""
-    negative = negative_columns(task.layout, total)
+    negative = find_negative_columns(task.layout, total)
     if not negative:
         return task, total, folds, sample
     kept = [

@@ -119,7 +119,7 @@ def _find_prior_weights(model: GenerativeModel) -> tuple[bool, Array, Array]:
 def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: LeftOutRows) -> Array:
     """Compute Σ_j ln p(x_j|k) of each row, by the moments of all others; NaN is left out."""
     out = np.empty((len(X), part.n_classes))
-    for some in rows.chunks(part.mean.size):
+    for some in rows.split_into_chunks(part.mean.size):
         x = X[some].astype(np.float64, copy=False)
         others, cancelled = _exclude_from_moments(part, x, rows.codes[some], rows.weight[some])
         rows.needs_refit[some] |= cancelled
@@ -172,7 +172,7 @@ def _score_covariances(
         return _score_mixed(family, part, form, X, rows, spread)
     out = np.empty((len(X), part.n_classes))
     score = _score_tied if form.shared else _score_full
-    for some in rows.chunks(part.n_features * (part.n_classes + 1)):
+    for some in rows.split_into_chunks(part.n_features * (part.n_classes + 1)):
         k, w = rows.codes[some], np.where(rows.needs_refit[some], 0.0, rows.weight[some])
         out[some], kept = score(form, X[some].astype(np.float64, copy=False), k, w, n)
         rows.needs_refit[some] |= kept * spread[0 if form.shared else k] < EIGENVALUE_MARGIN

@@ -60,7 +60,7 @@ class CovarianceChoice:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CovarianceSettings:
     """The values of λ and γ, targets, and numbers of components (None: all columns as they are) to be compared."""
 
     mixings: Sequence[float]
@@ -68,15 +68,15 @@ class Settings:
     targets: Sequence[ShrinkageTarget] = ("diagonal",)
     components: Sequence[int | None] = (None,)
 
-    def coarse(self) -> "Settings":
+    def take_every_other(self) -> "CovarianceSettings":
         """Return the settings with every other value of λ and γ."""
         return replace(self, mixings=self.mixings[::2], shrinkages=self.shrinkages[::2])
 
-    def near(self, family: Gaussian) -> "Settings":
+    def take_neighbours(self, family: Gaussian) -> "CovarianceSettings":
         """Return the settings of a family and their neighbours."""
         mixings = _take_neighbours(self.mixings, family.mixing)
         shrinkages = _take_neighbours(self.shrinkages, float(family.shrinkage or 0.0))
-        return Settings(mixings, shrinkages, (family.shrinkage_target,), (family.n_components,))
+        return CovarianceSettings(mixings, shrinkages, (family.shrinkage_target,), (family.n_components,))
 
 
 def _take_neighbours(values: Sequence[float], value: float) -> Sequence[float]:
@@ -86,7 +86,7 @@ def _take_neighbours(values: Sequence[float], value: float) -> Sequence[float]:
 
 
 def choose_covariance(
-    model: GenerativeModel, X: Any, codes: Codes, weight: Array | None, settings: Settings
+    model: GenerativeModel, X: Any, codes: Codes, weight: Array | None, settings: CovarianceSettings
 ) -> CovarianceChoice:
     """Choose the settings of the model's only family with the least leave-one-out Brier score of these rows.
 
@@ -95,8 +95,8 @@ def choose_covariance(
     "diagonal", are those of all rows.
     """
     search = CovarianceSearch.of(model, X, codes, weight, max(m or X.shape[1] for m in settings.components))
-    coarse = search.find_best(settings.coarse())
-    return search.find_best(settings.near(coarse.family))
+    coarse = search.find_best(settings.take_every_other())
+    return search.find_best(settings.take_neighbours(coarse.family))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class CovarianceSearch:
         family: Any = model.assumption.families[0]
         return cls(family, part, x, rows, log_priors_without_row(model, rows))
 
-    def find_best(self, settings: Settings) -> CovarianceChoice:
+    def find_best(self, settings: CovarianceSettings) -> CovarianceChoice:
         """Return the choice with the least Brier score."""
         choices: list[CovarianceChoice] = []
         for target in settings.targets:

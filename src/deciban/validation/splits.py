@@ -119,7 +119,7 @@ def assign_by_group(values: Any, n_folds: int) -> Folds:
     [0, 1, 0, 1, 0]
     """
     check_n_folds(n_folds)
-    distinct, which = distinct_values(values, "groups", "group")
+    distinct, which = find_distinct_values(values, "groups", "group")
     if len(distinct) < n_folds:
         raise InputError(
             f"{n_folds} folds need at least {n_folds} groups, and there are {len(distinct)}. "
@@ -143,7 +143,7 @@ def assign_by_order(values: Any, n_folds: int) -> Folds:
     [0, 1, 0, 1]
     """
     check_n_folds(n_folds)
-    distinct, which = distinct_values(values, "order", "place in the order")
+    distinct, which = find_distinct_values(values, "order", "place in the order")
     size = np.bincount(which, minlength=len(distinct))
     first = np.cumsum(size) - size  # of the rows in order, where each value begins
     _, fold = np.unique(first * n_folds // len(which), return_inverse=True)
@@ -155,7 +155,7 @@ def assign_by_order(values: Any, n_folds: int) -> Folds:
     return fold.reshape(-1).astype(np.int32)[which]
 
 
-def distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def find_distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the distinct values in order, and the index of each row's value.
 
     Refuse missing values, values without a common order, no values, and an array that is not one-dimensional;
