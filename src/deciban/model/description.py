@@ -235,22 +235,20 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
     rng = np.random.default_rng(0)
     evidence_weights = None if model.account is None else model.account.trust
     fitted = model._scorer if isinstance(model._scorer, FittedModel) and evidence_weights is None else None
-    found: list[tuple[Strength, int, range]] = []
-    summarisers: list[BlockSummariser] = []
+    found: list[tuple[Strength, BlockSummariser, range]] = []
     for block, (kind, features) in enumerate(model._layout.blocks):
+        if kind == "pairs":  # corrections of the features' own evidence
+            continue
         part: Any = naive.complete.parts[block]
         names = [feature.name for feature in features]
         columns = [range(j, j + 1) for j in range(len(features))]
-        if kind == "pairs":  # corrections of the features' own evidence
-            summarisers.append(BlockSummariser(naive, block, model._labels, names))
-            continue
         if fitted is not None:
-            summarisers.append(WeightSummariser(naive, block, model._labels, names, fitted))
+            summariser: BlockSummariser = WeightSummariser(naive, block, model._labels, names, fitted)
             solved = compute_weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
             if solved is None:
                 continue
         else:
-            summarisers.append(BlockSummariser(naive, block, model._labels, names))
+            summariser = BlockSummariser(naive, block, model._labels, names)
             solve = block_strength if kind == "scatter" else strengths
             solved = solve(naive.assumption.families[block], part, naive.solved.prior, rng)  # type: ignore[arg-type]
             if kind == "scatter":  # joined numbers have one strength
@@ -258,13 +256,13 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
                 features, columns = (Feature(JOIN_SEPARATOR.join(names), "number"),), [range(len(features))]
         spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
         found += [
-            (_make_strength(model, feature, span, weights[feature.name]), block, own)
+            (_make_strength(model, feature, span, weights[feature.name]), summariser, own)
             for feature, span, own in zip(features, spans.tolist(), columns)
         ]
     found.sort(key=lambda entry: -entry[0].evidence)
     ranked = [strength for strength, _, _ in found]
-    for rank, (strength, block, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
-        summaries = tuple(summary for j in own for summary in summarisers[block].summarise(j))
+    for rank, (strength, summariser, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
+        summaries = tuple(summary for j in own for summary in summariser.summarise(j))
         ranked[rank] = replace(strength, summaries=summaries)
     if evidence_weights is not None:
         ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]

@@ -238,6 +238,7 @@ class ChangeSearch:
 
     def _list_levels(self) -> dict[str, list[Any]]:
         """Return the learned levels of each flag and category, as its cells have them."""
+        numeric = {column.name for column in self._model.columns if column.numeric}
         found: dict[str, list[Any]] = {}
         for feature, names in zip(self._model._layout.levels, self._model._scorer.level_names):
             if feature.part is not None:
@@ -245,11 +246,8 @@ class ChangeSearch:
             split = zip(*map(split_levels, names)) if feature.joined else [tuple(names)]
             for column, levels in zip(feature.columns, split):
                 known = list(dict.fromkeys(levels))[:MAX_TRIED_LEVELS]
-                found[column] = [_to_cell(level, self._row[column], self._is_numeric(column)) for level in known]
+                found[column] = [_to_cell(level, self._row[column], column in numeric) for level in known]
         return found
-
-    def _is_numeric(self, column: str) -> bool:
-        return any(each.numeric for each in self._model.columns if each.name == column)
 
 
 def _find_first_flip(before: float, values: Sequence[float], flips: Iterable[bool]) -> tuple[float, float] | None:

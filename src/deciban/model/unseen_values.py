@@ -178,7 +178,13 @@ class UnseenValueMonitor:
 
         Columns without a single known value or word come first.
         """
-        foreign = {**dict(self._describe_foreign_levels()), **dict(self._describe_foreign_texts())}
+        n_unseen = [self.columns[f.name].count if f.name in self.columns else 0 for f in self.layout.levels]
+        by_level = self.layout.levels, n_unseen, self.n_known
+        by_text = self.layout.texts, self.n_texts, self.n_known_words
+        foreign = {
+            **_describe_foreign(*by_level, "of the {} values", "is it written in another way here?"),
+            **_describe_foreign(*by_text, "word of the {} texts", "are they in another language, or another column?"),
+        }
         texts = {feature.name for feature in self.layout.texts} if self.has_only_texts else set()
         others = [str(column) for name, column in self.columns.items() if name not in {*foreign, *texts}]
         lines = [*foreign.values(), *others]
@@ -191,27 +197,6 @@ class UnseenValueMonitor:
             rows = "1 row has" if self.n_rows_without_words == 1 else f"{self.n_rows_without_words} rows have"
             shown.append(f"{rows} no known word; there the class prior decides")
         return shown
-
-    def _describe_foreign_levels(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each column of levels of which not one was known, and a sentence on it."""
-        for feature, known in zip(self.layout.levels, self.n_known.tolist()):
-            unknown = self.columns[feature.name].count if feature.name in self.columns else 0
-            if not known and unknown >= MIN_UNSEEN_VALUES:
-                yield (
-                    feature.name,
-                    f"not one of the {unknown} values in column {feature.column!r} was seen in training, so it "
-                    f"contributes nothing. Hint: is it written in another way here?",
-                )
-
-    def _describe_foreign_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each column of texts in which not one word was known, and a sentence on it."""
-        for feature, n, known in zip(self.layout.texts, self.n_texts.tolist(), self.n_known_words.tolist()):
-            if not known and n >= MIN_UNSEEN_VALUES:
-                yield (
-                    feature.name,
-                    f"not one word of the {n} texts in column {feature.column!r} was seen in training, so it "
-                    f"contributes nothing. Hint: are they in another language, or another column?",
-                )
 
     def warn(self) -> None:
         """Warn of the columns with unseen values."""
@@ -227,6 +212,18 @@ def _align_ranges(layout: Layout, ranges: Mapping[str, Range]) -> dict[int, tupl
             ends = [ranges.get(feature.name, (-np.inf, np.inf)) for feature in features]
             bounds[i] = (features, *np.array(ends).T)
     return bounds
+
+
+def _describe_foreign(
+    features: Sequence[Feature], counts: Sequence[int] | NDArray[Any], n_known: NDArray[Any], what: str, hint: str
+) -> dict[str, str]:
+    """Return by name a sentence on each feature of which not one of the counted values, or no word, was known."""
+    return {
+        feature.name: f"not one {what.format(n)} in column {feature.column!r} was seen in training, so it "
+        f"contributes nothing. Hint: {hint}"
+        for feature, n, known in zip(features, counts, n_known)
+        if not known and n >= MIN_UNSEEN_VALUES
+    }
 
 
 def _has_text(batches: Sequence[Any], feature: Feature, rows: NDArray[np.intp]) -> list[bool]:
