@@ -53,7 +53,7 @@ SourceSum = tuple[int, int]
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """The sketch of rows: their number, the sum of their hashes, the sums of ±1, and their sources."""
+    """The sketch of rows: the number of hashed rows, the sum of their hashes, the sums of ±1, and their sources."""
 
     n_rows: int = 0
     total: int = 0
@@ -84,9 +84,10 @@ class LearnedRows:
         return LearnedRows(n, total, buckets, sources)
 
     def estimate_share(self, rows: LearnedRows, chance: float) -> float | None:
-        """Return the share of other rows that were learned: 1 exactly if all of these are, else an estimate.
+        """Return the share of other rows that were learned: 1 if they are all rows, or those of one source.
 
-        None where nothing significant is found. `chance` is the probability that two rows are equal by chance.
+        Otherwise it is an estimate below 1. None if there are no other rows, if too many of them would be equal to
+        learned ones by `chance`, the probability that two rows are, or if the share is not significant.
         """
         if not rows.n_rows:
             return None

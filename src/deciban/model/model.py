@@ -169,7 +169,7 @@ class Model(ModelAlgebra):
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """The least and the greatest value learned of each column of numbers; bounds of them in old model files."""
+        """The least and the greatest value learned of each column of numbers; bounds where these are unknown."""
         extremes = self.origin.extremes
         return bound_ranges(self._layout, self.ledger) if extremes is None else extremes.ranges()
 

@@ -275,10 +275,9 @@ def find_prior_parameters(model: Model) -> PriorParameters:
 
 
 def find_parameters(
-    model: Model, naive: GenerativeModel | None, feature: Feature, most: int | None = None
+    model: Model, naive: GenerativeModel, feature: Feature, most: int | None = None
 ) -> FeatureParameters:
-    """Return the parameters of a feature by naive Bayes: `naive` is the unsolved model of the rows."""
-    naive = naive or model._naive.unsolved()
+    """Return the parameters of a feature by `naive`, the unsolved naive Bayes model of the rows."""
     block = next(b for b, group in enumerate(model._layout.blocks) if feature in group.features)
     kind, features = model._layout.blocks[block]
     j, names = features.index(feature), [each.name for each in features]

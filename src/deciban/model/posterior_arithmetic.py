@@ -21,6 +21,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.model.cell_values import format_value
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.parameter_tables import (
+    FeatureParameters,
     LevelParameters,
     count_words,
     find_parameters,
@@ -113,14 +114,15 @@ class PosteriorArithmetic:
 
 
 class Unit(NamedTuple):
-    """Cells that have one factor: columns of a block's matrix, what they are, and the evidence that ranks them."""
+    """Cells that have one factor: columns of a block's matrix, what they are, and the log ratio that ranks them."""
 
     block: int
     columns: list[int]
     what: str
     column: str
     value: Any
-    evidence: float
+    log_ratio: float
+    """|ln p(x|k)/p(x|l)|, k and l the two most probable classes."""
     feature: Feature | None = None
     """The feature, where it is not joined with others, nor a word."""
 
@@ -150,7 +152,7 @@ class ArithmeticWriter:
         """Return the factors of a row: the prior, fitted constants, the strongest cells, and all others as one."""
         parts = [engines.prepare_rows(part, needs) for part, needs in zip(parts, self.solved.needs)]
         units = self._list_units(parts, cells)
-        strongest = sorted(range(len(units)), key=lambda i: -abs(units[i].evidence))[:most]
+        strongest = sorted(range(len(units)), key=lambda i: -units[i].log_ratio)[:most]
         shown = [units[i] for i in sorted(strongest)]
         factors = [
             self._make_prior_factor(),
@@ -187,21 +189,20 @@ class ArithmeticWriter:
         """Return the cells that are not missing in the order of the table, then the words, the strongest first."""
         table = [feature.name for feature in self.model._layout.features_in_table_order()]
         cell, units, words = dict(zip(table, cells)), list[tuple[int, Unit]](), list[Unit]()
-        for b, ((kind, features), evidence) in enumerate(
-            zip(self.model._layout.blocks, self._compute_log_ratios(parts))
-        ):
+        log_ratios = self._compute_log_ratios(parts)
+        for b, ((kind, features), ratios) in enumerate(zip(self.model._layout.blocks, log_ratios)):
             if kind == "bags":
-                words += self._list_word_units(b, parts[b], features[0], evidence)
+                words += self._list_word_units(b, parts[b], features[0], ratios)
                 continue
             present = [j for j in range(len(features)) if not _is_missing(parts[b][0, j])]
             if kind == "pairs":
-                unit = Unit(b, present, "dependence", "dependence", None, float(evidence.sum()))
+                unit = Unit(b, present, "dependence", "dependence", None, float(ratios.sum()))
                 units.append((len(table), unit))
                 continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
-                unit = _make_unit(b, group, features, cell, float(evidence[group].sum()))
+                unit = _make_unit(b, group, features, cell, float(ratios[group].sum()))
                 units.append((table.index(features[group[0]].name), unit))
-        words.sort(key=lambda unit: -unit.evidence)
+        words.sort(key=lambda unit: -unit.log_ratio)
         return [*(unit for _, unit in sorted(units, key=lambda pair: pair[0])), *words]
 
     def _compute_log_ratios(self, parts: Sequence[Any]) -> list[Array]:
@@ -213,7 +214,7 @@ class ArithmeticWriter:
         rows = [p.features.toarray() if engines.is_sparse(p.features) else np.asarray(p.features) for p in pieces]
         return [np.nan_to_num(np.abs(row[0]), nan=np.inf, posinf=np.inf) for row in rows]
 
-    def _list_word_units(self, block: int, X: Any, feature: Feature, evidence: Array) -> list[Unit]:
+    def _list_word_units(self, block: int, X: Any, feature: Feature, log_ratios: Array) -> list[Unit]:
         """Return the words of a text that the model knows; those without a name are named by their number."""
         texts = self.model._layout.texts
         names = vocabularies(self.scorer.outline)[texts.index(feature)]
@@ -223,7 +224,7 @@ class ArithmeticWriter:
             if times and not (mute is not None and mute[v]):
                 word = f"word {v}" if names is None else names[v]
                 what = f"{feature.name}: {format_word(word)}" if len(texts) > 1 else format_word(word)
-                units.append(Unit(block, [v], what, feature.name, word, float(evidence[v])))
+                units.append(Unit(block, [v], what, feature.name, word, float(log_ratios[v])))
         return units
 
     def _make_cell_factor(self, parts: Sequence[Any], unit: Unit) -> Factor:
@@ -250,15 +251,14 @@ class ArithmeticWriter:
         if kind == "moments":
             return unit.what, self._write_densities(unit, x, logs)
         if kind == "counts":
-            rates = find_parameters(self.model, self.naive, unit.feature).figures["rate"][:, 0]
+            rates = self._find_parameters(unit).figures["rate"][:, 0]
             plain = x * np.log(np.where(rates > 0, rates, 1.0)) - rates - log_factorials(np.atleast_1d(x))
             return unit.what, _mark_bounded([f"Poisson({x:g}; {rate:.4g})" for rate in rates], plain, logs)
         return self._write_quotients(X, unit, logs)
 
     def _write_densities(self, unit: Unit, x: float, logs: Array) -> list[str]:
         """Return N(x; μ, σ²) of each class, marked where it is bounded; the value alone where a class has no rows."""
-        assert unit.feature is not None
-        figures = find_parameters(self.model, self.naive, unit.feature).figures
+        figures = self._find_parameters(unit).figures
         n, mean, variance = (figures[name][:, 0] for name in ("count", "mean", "variance"))
         plain = -((x - mean) ** 2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
         texts = [f"N({x:.6g}; {m:.4g}, {v:.4g})".replace("-", "−") for m, v in zip(mean, variance)]
@@ -267,8 +267,7 @@ class ArithmeticWriter:
 
     def _write_quotients(self, X: Any, unit: Unit, logs: Array) -> tuple[str, list[str]]:
         """Return what the cell is, with the bin of a number, and θ of each class as a quotient of counts."""
-        assert unit.feature is not None
-        parameters = find_parameters(self.model, self.naive, unit.feature)
+        parameters = self._find_parameters(unit)
         assert isinstance(parameters, LevelParameters)
         form: Any = self.solved.forms[unit.block]
         j = unit.columns[0]
@@ -277,6 +276,12 @@ class ArithmeticWriter:
             return f"{unit.what} (never seen)", list(map(format_power, logs))
         what = f"{unit.what} ({parameters.values[v]})" if isinstance(form, Steps) else unit.what
         return what, [parameters.write_quotient(k, v) for k in range(self.n_classes)]
+
+    def _find_parameters(self, unit: Unit) -> FeatureParameters:
+        """Return the parameters of a unit's feature by naive Bayes."""
+        assert self.naive is not None
+        assert unit.feature is not None
+        return find_parameters(self.model, self.naive, unit.feature)
 
     def _find_level(self, block: int, j: int, code: int) -> int:
         """Return the place of a level among those with parameters of their own; −1 if it was never seen."""
@@ -317,16 +322,16 @@ def _is_missing(x: Any) -> bool:
 
 
 def _make_unit(
-    block: int, columns: list[int], features: Sequence[Feature], cells: dict[str, Any], evidence: float
+    block: int, columns: list[int], features: Sequence[Feature], cells: dict[str, Any], log_ratio: float
 ) -> Unit:
     """Return the unit of one cell, or of several that are joined."""
     chosen = [features[j] for j in columns]
     names, values = [f.name for f in chosen], [cells[f.name] for f in chosen]
     what = ", ".join(f"{name} = {format_value(value)}" for name, value in zip(names, values))
     if len(chosen) == 1:
-        return Unit(block, columns, what, names[0], values[0], evidence, chosen[0])
+        return Unit(block, columns, what, names[0], values[0], log_ratio, chosen[0])
     joined = JOIN_SEPARATOR.join(str(format_value(value)) for value in values)
-    return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, evidence)
+    return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, log_ratio)
 
 
 def _make_blank(X: Any) -> Any:

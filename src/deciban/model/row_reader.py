@@ -149,6 +149,8 @@ class RowReader:
 
 
 def _make_number_reader(column: str, low: float, high: float) -> Callable[[Row], float]:
+    """Return a function that reads a number of a row, NaN where it is missing; Unusual outside of low to high."""
+
     def read(row: Row) -> float:
         cell = row[column]
         if type(cell) is float or (type(cell) is int and -MAX_EXACT_INTEGER <= cell <= MAX_EXACT_INTEGER):

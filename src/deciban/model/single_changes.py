@@ -223,6 +223,7 @@ class ChangeSearch:
         return [float(value) for value in values if np.isfinite(value) and value != self._row[name]]
 
     def _measure_range(self, name: str) -> float:
+        """Return the width of the learned range of a number; 1 where it has one value."""
         low, high = self._ranges[name]
         return (high - low) or 1.0
 
@@ -232,6 +233,7 @@ class ChangeSearch:
         return all(math.isfinite(value) and float(value).is_integer() for value in known)
 
     def _list_number_columns(self) -> list[str]:
+        """Return the columns of numbers whose range is known."""
         levels = BLOCKS["levels"]
         names = [c.name for c in self._model.columns if c.modelled_features and c.role not in (*levels, "text")]
         return [name for name in names if name in self._ranges]

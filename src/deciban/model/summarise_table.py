@@ -149,7 +149,10 @@ class TableSummariser:
         return wanted if self.weights is None else {**wanted, self.weights: "number"}
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
-        """Return the rows of a block that have a class and a weight; update the numbers of rows read and learned."""
+        """Return the rows of a block that have a class and a weight.
+
+        They are added to the sample, hashes and ranges; the numbers of rows read and learned are updated.
+        """
         codes = np.concatenate([self.classes.encode(batch.column(self.target)) for batch in batches])
         if self.declared is not None and (codes == len(self.declared)).any():
             self._refuse_class(batches, codes)

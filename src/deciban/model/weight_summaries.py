@@ -40,7 +40,7 @@ MAX_DEVIATIONS, N_POINTS = 8.0, 129
 
 
 def compute_contrasts(prior: Array) -> Array:
-    """Return the contrasts of each class with the others by their shares, K×K: times scores, the evidence.
+    """Return the contrasts of each class with the others by their shares, K×K: times scores, evidence in nats.
 
     >>> compute_contrasts(np.array([0.5, 0.25, 0.25])).round(3).tolist()
     [[1.0, -0.5, -0.5], [-0.667, 1.0, -0.333], [-0.667, -0.333, 1.0]]
@@ -66,6 +66,7 @@ def compute_weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | 
 
 
 def _compute_level_strengths(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
+    """Return the strengths of features of levels or bins."""
     evidence = compute_contrasts(prior) @ log_theta
     n = counts.weight
     mean = divide(sums_by_feature(counts.table * evidence, counts.offset), n)
@@ -74,6 +75,7 @@ def _compute_level_strengths(log_theta: Array, counts: Levels, prior: Array) -> 
 
 
 def _compute_linear_strengths(form: Linear, part: Moments | Scatter | Counts, prior: Array) -> Strengths:
+    """Return the strengths of numbers whose scores are weights times values."""
     slope = compute_contrasts(prior) @ form.weights
     level = 0.0 if form.offsets is None else compute_contrasts(prior) @ form.offsets
     mean, variance, n = _compute_class_moments(part)
