@@ -90,7 +90,7 @@ class CandidateRows:
     def score_draw(self, learned: RowIndex, held: RowIndex, active: Sequence[int]) -> Array:
         """Return accuracy and bounded log-loss of each of these candidates on held-out rows, 2×L.
 
-        The log-loss is that of the rows whose classes were learned.
+        A row whose class was not learned counts as misclassified, and not in the log-loss.
         """
         truth = self.rows.codes[held]
         weight = np.ones(len(held)) if self.rows.weight is None else self.rows.weight[held]

@@ -64,7 +64,7 @@ class Candidate:
 
 
 class CandidateTrainer:
-    """Rows that several candidates learn; what these have in common is computed once.
+    """Trains several candidates on the same rows; what they have in common is computed once.
 
     These are the ledgers, the naive Bayes model that decides roles and bins, and those without each inner fold, by
     which logistic and evidence regression choose C.

@@ -280,7 +280,7 @@ class RoleDecision(NamedTuple):
 def decide(
     layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None
 ) -> RoleDecision:
-    """Decide the role of every open column of a layout; no column that could be counts has a negative value.
+    """Decide the role of every open column; `rule_out_counts` has ruled out counts with negative values.
 
     The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
     row left out with the lowest log-loss. The roles of columns that are `decided` already stay.

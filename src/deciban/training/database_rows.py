@@ -10,20 +10,19 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger import Ledger
 from deciban.model.columns import Column
-from deciban.model.matrices import Matrices
 from deciban.model.summarise_table import MAX_FOLD_CELLS, Progress, Rows, TableSummariser
-from deciban.scorer import vocabularies
 from deciban.sources.markers import WithoutMarkers
 from deciban.training.cell_styles import add_note
 from deciban.training.column_roles import HEAD_ROWS
 from deciban.training.table_folds import count_parts
+from deciban.training.table_pass import make_matrices
 from deciban.training.table_rows import concatenate_rows, read_labelled_rows
 from deciban.training.task import Task, find_database
 from deciban.validation.splits import StratifiedAssigner
@@ -88,6 +87,7 @@ def _get_view(task: Task) -> WithoutMarkers:
 
 
 def _note_streamed(column: Column) -> Column:
+    """Return the column with a note on its reading, in its reason now and when its role is decided."""
     return replace(column, reason=add_note(column.reason, STREAMED_NOTE), note=add_note(column.note, STREAMED_NOTE))
 
 
@@ -120,10 +120,7 @@ def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:
     share = OVERSAMPLING * MAX_DRAWN_ROWS / max(1, n_rows)
     if share < 1:
         view = replace(view, source=table.filter(random_share(table.driver.dialect, share)), counts={})
-    levels: Any = next((block.levels for block in total.schema.blocks if block.kind == "levels"), None)
-    words, known = task.options.words, vocabularies(total.schema)
-    matrices = Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
-    labels = [str(label) for label in total.schema.classes]
+    labels, matrices = [str(label) for label in total.schema.classes], make_matrices(task, total)
     read = [rows for _, rows in read_labelled_rows(view, task.target, labels, task.weights, matrices, None)]
     rows = concatenate_rows(read)
     rows = rows[np.flatnonzero((rows.codes >= 0) & (True if rows.weight is None else rows.weight > 0))]

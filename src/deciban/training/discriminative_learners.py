@@ -173,24 +173,24 @@ def _make_logistic_fold_design(data: TrainingRows, f: int) -> Design:
 
 
 def fit_evidence(data: TrainingRows, C: float | str) -> FoldModel:
-    """Fit the evidence weight of each column, to a sample of very many rows; 1 if no class is in two folds."""
-    return replace(data.model, scorer=_fit_evidence(data, C))
+    """Fit the evidence weight of each column to out-of-fold evidence of columns and texts.
 
-
-def _fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
-    """Fit evidence regression to out-of-fold evidence of the columns and of texts."""
+    It is fitted to a sample of very many rows; all weights are 1 if no class is in two folds.
+    """
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index], shared=SharedParts())
     names = [feature.column for feature in data.task.layout.texts]
     if (data.folded_rows.fold < 0).all():
-        return evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
+        scorer = evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
+        return replace(data.model, scorer=scorer)
     weights, text_evidence = _fit_texts(data, C)
     evidence = _set_text_evidence(compute_out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
     fold_design = partial(_make_evidence_fold_design, data, text_evidence)
-    return evidence_weights.fit_evidence_weights(
+    scorer = evidence_weights.fit_evidence_weights(
         data.basis, evidence, data.folded_rows, C, dict(zip(names, weights)), fold_design
     )
+    return replace(data.model, scorer=scorer)
 
 
 def _make_evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
@@ -243,29 +243,23 @@ def fit_boosted(data: TrainingRows, C: float | str) -> FoldModel:
 
     It has no penalty, so C is not used.
     """
-    return replace(data.model, scorer=_fit_boosted(data))
-
-
-def _fit_boosted(data: TrainingRows) -> FittedModel:
-    """Fit boosted naive Bayes; see `fit_boosted`."""
     threads, (codes, weight, fold) = engines.thread_count(None), data.folded_rows
     assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
     learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    examples, settings = (
-        Examples(data.parts, codes, weight),
-        BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, threads=threads),
-    )
-    rounds = MAX_BOOSTING_ROUNDS
+    examples, rounds = Examples(data.parts, codes, weight), MAX_BOOSTING_ROUNDS
+    settings = BoostingSettings(rounds=rounds, threads=threads)
     by_class = np.bincount(codes, weights=weight, minlength=len(schema.classes)).astype(np.float64)
     seen, own = narrow_classes(schema, examples, by_class)
     if len(codes) <= MAX_TRACED_ROWS and (fold >= 0).any() and _has_all_classes(own.codes, fold, len(seen.classes)):
         rounds = _choose_rounds(assumption, seen, own, fold, settings)
         if not rounds:
-            return use_one_learner(assumption, schema, examples, settings, data.basis)
+            one = use_one_learner(assumption, schema, examples, settings, data.basis)
+            return replace(data.model, scorer=one)
     elif len(held) and len(np.unique(codes[learned])) > 1:
         trial = boost(assumption, schema, examples.take(learned), replace(settings, held=examples.take(held)))
         rounds = len(trial.rounds)
-    return boost(assumption, schema, examples, replace(settings, rounds=rounds), data.basis)
+    boosted = boost(assumption, schema, examples, replace(settings, rounds=rounds), data.basis)
+    return replace(data.model, scorer=boosted)
 
 
 def _has_all_classes(codes: NDArray[np.int32], fold: NDArray[np.int32], n_classes: int) -> bool:
@@ -297,13 +291,8 @@ FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows, float | str], FoldModel]] = 
 """The function that fits the model of each learner to rows, with a penalty, by the name of the learner."""
 
 
-def learn_from_rows(task: Task, ledger: Ledger, rows: Rows, decided: DecidedColumns | None) -> FoldModel:
-    """Learn a model by the discriminative learner that a task names, with the task's class prior; see `learn`."""
-    return fit_learner(TrainingRows(task, solve_ledger(task, ledger, decided), rows), task)
-
-
 def fit_learner(data: TrainingRows, task: Task) -> FoldModel:
-    """Fit the learner of a task to rows, with the task's class prior."""
+    """Fit the discriminative learner of a task to rows, with the task's class prior."""
     learned = FIT_FUNCTIONS[task.learner](data, task.C)
     if data.basis.assumption.prior != ClassPrior():  # else the class prior is that of the rows
         assert isinstance(learned.scorer, FittedModel)

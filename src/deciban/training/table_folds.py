@@ -178,9 +178,9 @@ def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns
         from deciban.training.learner_choice import learn_by_choice
 
         return learn_by_choice(task, ledger.schema, rows)
-    from deciban.training.discriminative_learners import learn_from_rows
+    from deciban.training.discriminative_learners import TrainingRows, fit_learner
 
-    return learn_from_rows(task, ledger, rows, decided)
+    return fit_learner(TrainingRows(task, solve_ledger(task, ledger, decided), rows), task)
 
 
 def learn_excluding_each(

@@ -21,6 +21,13 @@ from deciban.validation.closed_form import LeftOutRows
 RowIndex = NDArray[np.intp]
 
 
+MAX_DISTINCT_WEIGHTS = 8
+"""The number of different weights of rows for each of which the matrices of all classes are decomposed."""
+
+CHUNK_CELLS = 1 << 18
+"""The projected values held at a time."""
+
+
 class MixedScores(NamedTuple):
     """ln p(x|k) of each row without itself, for each γ, G×n×K, and ln|Σ_k| without the row, of the same shape."""
 
@@ -64,8 +71,7 @@ class LeftOutCovariances:
     @cached_property
     def lost(self) -> Array:
         """c = w n_k/(n_k − w) of each row."""
-        n, w = self.weight[self.rows.codes], self.rows.weight
-        return w * divide(n, n - w)
+        return self.rows.weight * self.stretch
 
     @cached_property
     def stretch(self) -> Array:
@@ -165,10 +171,6 @@ class LeftOutCovariances:
                 log_unit = np.log(unit).sum()
                 out.scores[i, some, k] = found[0] - log_unit
                 out.log_dets[i, some, k] = found[1] + 2 * log_unit
-
-
-CHUNK_CELLS = 1 << 18
-"""The projected values held at a time."""
 
 
 def _score_each(covariance: Array, gap: Array) -> tuple[Array, Array]:

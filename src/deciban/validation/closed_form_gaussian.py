@@ -26,16 +26,13 @@ from deciban.scores.gaussian_forms import LOG_2PI
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form
 from deciban.validation.closed_form import MIN_REMAINING_SHARE, LeftOutBlock, LeftOutRows, score_without_row
-from deciban.validation.closed_form_covariances import LeftOutCovariances
+from deciban.validation.closed_form_covariances import MAX_DISTINCT_WEIGHTS, LeftOutCovariances
 
 MIN_SCORE_CHANGE = 1e-10
 """The change of a score by a change of ε that the kernel takes into account."""
 
 MAX_DIRECT_OPERATIONS = 10**11
 """The number of rows times classes times d³ up to which each row's own matrices are factorised: about a minute."""
-
-MAX_DISTINCT_WEIGHTS = 8
-"""The number of different weights of rows for each of which the matrices of all classes are decomposed."""
 
 FLOOR_DISTANCE_FACTOR = 1e7
 """The factor by which all variances exceed their floor where the kernel ignores it."""

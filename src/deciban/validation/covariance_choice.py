@@ -22,7 +22,7 @@ from deciban.ledger.statistic import divide
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import normalise
 from deciban.validation.closed_form import LeftOutRows, has_remainder
-from deciban.validation.closed_form_covariances import LeftOutCovariances
+from deciban.validation.closed_form_covariances import MAX_DISTINCT_WEIGHTS, LeftOutCovariances
 from deciban.validation.fold_models import log_priors_without_row
 
 MIXINGS = (0.0, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0)
@@ -39,9 +39,6 @@ MAX_CHOICE_ROWS, MAX_CHOICE_CELLS = 5000, 1 << 21
 
 MAX_EXACT_OPERATIONS = 10**9
 """The number of operations for each λ and γ up to which the target's own change by each row is computed exactly."""
-
-MAX_DISTINCT_WEIGHTS = 8
-"""The number of different weights of rows up to which each is left out with its own; else with their mean."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class CovarianceSettings:
         return replace(self, mixings=self.mixings[::2], shrinkages=self.shrinkages[::2])
 
     def take_neighbours(self, family: Gaussian) -> "CovarianceSettings":
-        """Return the settings of a family and their neighbours."""
+        """Return the chosen values of λ and γ with their neighbours, and the family's target and components alone."""
         mixings = _take_neighbours(self.mixings, family.mixing)
         shrinkages = _take_neighbours(self.shrinkages, float(family.shrinkage or 0.0))
         return CovarianceSettings(mixings, shrinkages, (family.shrinkage_target,), (family.n_components,))
@@ -191,6 +188,6 @@ def _sample_rows(X: Any, codes: Codes, weight: Array | None, part: Scatter, n_ro
             "Hint: shrinkage as a number from 0 to 1"
         )
     w = w[keep]
-    if len(np.unique(w)) > MAX_DISTINCT_WEIGHTS:
+    if len(np.unique(w)) > MAX_DISTINCT_WEIGHTS:  # each row is left out with their mean
         w = np.full(len(w), w.mean())
     return x[keep], LeftOutRows(known[keep], w, np.zeros(len(w), dtype=np.bool_))
