@@ -43,7 +43,7 @@ MIN_SHARE, MIN_STANDARD_ERRORS = 0.1, 4.0
 MAX_CHANCE_SHARE = 0.05
 """Rows are not compared where more than this share of them would be among the learned rows by chance."""
 
-MISSING, UNKNOWN = 0, 1
+MISSING_HASH, UNKNOWN_HASH = 0, 1
 """The hashes of a missing cell, and of a level that was never learned."""
 
 Hashes = NDArray[np.uint64]
@@ -152,14 +152,18 @@ def _hash_feature_name(name: str) -> np.uint64:
 def hash_numbers(x: NDArray[np.float64]) -> Hashes:
     """Return a hash of each number; −0.0 is 0.0, and NaN is missing."""
     bits = (x + 0.0).view(np.uint64)
-    return np.where(np.isnan(x), np.uint64(MISSING), bits ^ (bits >> np.uint64(32)))
+    return np.where(np.isnan(x), np.uint64(MISSING_HASH), bits ^ (bits >> np.uint64(32)))
 
 
 def hash_levels(codes: NDArray[Any], names: Sequence[str]) -> Hashes:
     """Return the hash of the name of each code; −1 is missing, a code without a name was never learned."""
     used, inverse = np.unique(codes, return_inverse=True)
     table = [
-        MISSING if v < 0 else UNKNOWN if v >= len(names) else hash_word(names[v].encode("utf-8", SURROGATES))
+        MISSING_HASH
+        if v < 0
+        else UNKNOWN_HASH
+        if v >= len(names)
+        else hash_word(names[v].encode("utf-8", SURROGATES))
         for v in used.tolist()
     ]
     return np.array(table, dtype=np.uint64)[inverse.reshape(-1)]
@@ -174,5 +178,5 @@ def hash_texts(documents: Documents) -> Hashes:
         np.diff(offsets).astype(np.uint64) + np.uint64(1) << np.uint64(32)
     )
     if documents.missing is not None:
-        hashes[documents.missing] = MISSING
+        hashes[documents.missing] = MISSING_HASH
     return hashes

@@ -21,10 +21,10 @@ from deciban.sources.source import Source, open_source
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
-GRID_POINTS = 65
+N_COARSE_VALUES = 65
 """Values of a number that are tried across its learned range."""
 
-FINE_POINTS = 33
+N_FINE_VALUES = 33
 """Values that are tried between the last value of the grid that keeps the prediction and the first that flips it."""
 
 MAX_TRIED_LEVELS = 200
@@ -217,8 +217,10 @@ class ChangeSearch:
 
     def _make_grid(self, name: str) -> list[float]:
         """Return values across the learned range of a number, whole ones where it has whole values."""
-        values = np.linspace(*self._ranges[name], GRID_POINTS)
-        decimals = 0 if self._is_whole(name) else math.ceil(-math.log10(self._measure_range(name) / GRID_POINTS)) + 1
+        values = np.linspace(*self._ranges[name], N_COARSE_VALUES)
+        decimals = (
+            0 if self._is_whole(name) else math.ceil(-math.log10(self._measure_range(name) / N_COARSE_VALUES)) + 1
+        )
         values = np.unique(values.round(decimals))
         return [float(value) for value in values if np.isfinite(value) and value != self._row[name]]
 
@@ -264,7 +266,7 @@ def _find_first_flip(before: float, values: Sequence[float], flips: Iterable[boo
 
 def _refine(before: float, span: tuple[float, float], is_whole: bool) -> list[float]:
     """Return values from the last that keeps a prediction to the first that flips it, in ascending order."""
-    values = np.linspace(*span, FINE_POINTS)
+    values = np.linspace(*span, N_FINE_VALUES)
     if is_whole:
         values = values.round()
     return [float(value) for value in np.unique(values) if value != before]

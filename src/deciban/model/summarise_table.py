@@ -34,23 +34,12 @@ MIN_CELLS_PER_JOB = 1 << 15
 """Columns that have fewer cells are counted several at a time: 1000 columns of 50 rows took 2.2 s one by one."""
 
 Progress = Callable[[int], None]
-"""A function that is called with the number of rows read so far; see `begin_counting`."""
+"""A function that is called with the number of rows read so far.
+
+It may have a method `begin(doing, things, total)`, which is called before other things than rows are counted."""
 
 FoldAssigner = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
 """A function that returns the fold of each row, by its class code and its number in the table; rows come in order."""
-
-
-def begin_counting(progress: Progress | None, doing: str, things: str, total: int) -> Progress | None:
-    """Begin to count other things than rows read, of which there are `total`; return the function to call.
-
-    A progress function that can do that has a method `begin`; it is called as `begin(doing, things, total)`. Of any
-    other function None is returned: it would take the number for one of rows.
-    """
-    begin = getattr(progress, "begin", None)
-    if begin is None:
-        return None
-    begin(doing, things, total)
-    return progress
 
 
 @dataclass(frozen=True)
@@ -246,11 +235,10 @@ class TableSummariser:
         ]
         self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
 
-    def origin(self, created: str = "", source: str = "") -> Origin:
-        """Return the origin of a model of these rows, made at this time from this source."""
-        learned = LearnedRows.of(self.hasher.hashes)
-        counts = self.n_read, self.n_without_class
-        return Origin(*counts, created, source, self.marker_counts, self.extremes, learned)
+    def origin(self) -> Origin:
+        """Return the origin of a model of these rows, without the time and the name of the source."""
+        counts, learned = (self.n_read, self.n_without_class), LearnedRows.of(self.hasher.hashes)
+        return Origin(*counts, markers=self.marker_counts, extremes=self.extremes, learned=learned)
 
     def ledgers(self) -> list[Ledger]:
         """Return the ledger of each fold; see `total_and_folds`."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from deciban.model.model import Model
 
 
-MAX_DEVIATIONS, N_POINTS = 8.0, 129
+AVERAGED_DEVIATIONS, N_AVERAGED_VALUES = 8.0, 129
 """The range, in standard deviations, and the number of values of x over which evidence is averaged."""
 
 
@@ -90,7 +90,7 @@ def _compute_term_strengths(
     The integrals are sums over evenly spaced x, which are exact for quadratic scores; no count is below 0.
     """
     mean, variance, n = _compute_class_moments(part)
-    z = np.linspace(-MAX_DEVIATIONS, MAX_DEVIATIONS, N_POINTS)
+    z = np.linspace(-AVERAGED_DEVIATIONS, AVERAGED_DEVIATIONS, N_AVERAGED_VALUES)
     weight = np.exp(-0.5 * z**2)
     weight /= weight.sum()
     moments = np.zeros((2, *mean.shape))

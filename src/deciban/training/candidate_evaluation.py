@@ -16,11 +16,11 @@ from deciban.metrics.comparison_advice import list_or_count
 from deciban.metrics.intervals import bounded_losses
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.columns import Layout
-from deciban.model.summarise_table import Progress, Rows, begin_counting
+from deciban.model.summarise_table import Progress, Rows
 from deciban.training.candidates import Candidate, CandidateTrainer
 from deciban.training.row_draws import RowDraws
 from deciban.training.worker_processes import TaskRunner, WorkerTask
-from deciban.validation.fold_models import scatter_rows
+from deciban.validation.fold_models import RowIndex, scatter_rows
 
 MIN_PARALLEL_SECONDS = 3.0
 """The time that the remaining models would take from which on they are learned in several processes: to start one
@@ -28,8 +28,6 @@ takes about a second."""
 
 MIN_SIZE_COST = 0.2
 """The least time of a model of few rows, as a fraction of that of a model of all rows."""
-
-RowIndex = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -219,13 +217,18 @@ class CandidateEvaluation:
         return LearningCurves(tuple(names), tuple(draws.sizes), accuracy, loss, held_out)
 
     def _expect(self, models: int) -> None:
-        """Begin to count models, or count on: there will be so many more of each active candidate."""
-        total = self._done + len(self._active) * models
-        self._counter = begin_counting(self._progress, "comparing", "models", total)
+        """Begin to report models learned, or report on: there will be so many more of each active candidate.
+
+        A progress function without a method `begin` is not called: it would take their number for one of rows.
+        """
+        begin = getattr(self._progress, "begin", None)
+        self._counter = None if begin is None else self._progress
+        if begin is not None:
+            begin("comparing", "models", self._done + len(self._active) * models)
         self._count(0)
 
     def _count(self, models: int) -> None:
-        """Count models as learned."""
+        """Count models as learned, and report their number."""
         self._done += models
         if self._counter is not None:
             self._counter(self._done)

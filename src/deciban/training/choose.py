@@ -37,11 +37,11 @@ from deciban.validation.splits import check_n_folds
 VARIED_SETTINGS = ("alpha", "numbers", "parameter_prior", "prior", "words")
 """The settings that are varied, unless they are given."""
 
-ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
-PARAMETER_PRIORS = (1.0, 0.1, 10.0)
-CLASS_PRIORS = (None, "uniform")
-SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
-TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
+TRIED_ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
+TRIED_PARAMETER_PRIORS = (1.0, 0.1, 10.0)
+TRIED_CLASS_PRIORS = (None, "uniform")
+TRIED_SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
+TRIED_TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
 
 MAX_COMOMENTS = 1 << 24
 """The number of co-moments that the ledgers of all folds and classes may hold together."""
@@ -156,9 +156,9 @@ def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | N
     is_prior_free = "parameter_prior" in free and has_gaussians
     candidates: dict[str, Sequence[Any]] = {
         "numbers": (None, "number", "binned") if "numbers" in free and has_open else (None,),
-        "alpha": ALPHAS if "alpha" in free and has_counts else (given.alpha,),
-        "parameter_prior": PARAMETER_PRIORS if is_prior_free else (given.parameter_prior,),
-        "prior": CLASS_PRIORS if "prior" in free else (None,),
+        "alpha": TRIED_ALPHAS if "alpha" in free and has_counts else (given.alpha,),
+        "parameter_prior": TRIED_PARAMETER_PRIORS if is_prior_free else (given.parameter_prior,),
+        "prior": TRIED_CLASS_PRIORS if "prior" in free else (None,),
         "words": (given.words, *([replace(given.words, values="presence")] if "words" in free and has_texts else [])),
     }
     for values in product(*candidates.values()):
@@ -276,7 +276,7 @@ class CovarianceScorer:
         ledger = self.ledgers[held.fold]
         (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
         log_prior = log(self.prior.solve(ledger.rows))
-        for covariance, shrinkage in product(get_args(Covariance), SHRINKAGES):
+        for covariance, shrinkage in product(get_args(Covariance), TRIED_SHRINKAGES):
             if (covariance == "identity" and shrinkage is not None) or (covariance, shrinkage) == ("mixed", "oas"):
                 continue
             arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
@@ -306,7 +306,7 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
 def _vary_text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
     """Yield arguments of `TextClassifier`, and the family of each; with `presence` none has idf."""
     plain = Text(options.words.reading)
-    for alpha in TEXT_ALPHAS:
+    for alpha in TRIED_TEXT_ALPHAS:
         changed = {} if alpha == 1.0 else {"alpha": alpha}
         variants: list[dict[str, Any]] = [{"event": "bernoulli"}, {"event": "complement"}]
         if not isinstance(alpha, str) and not presence:

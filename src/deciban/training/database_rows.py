@@ -27,7 +27,7 @@ from deciban.training.table_rows import concatenate_rows, read_labelled_rows
 from deciban.training.task import Task, find_database
 from deciban.validation.splits import StratifiedAssigner
 
-MAX_DRAWN_ROWS = HEAD_ROWS
+MAX_FETCHED_ROWS = HEAD_ROWS
 """The number of rows that leave a database to be scored: the standard error of their accuracy is at most 0.35 %."""
 
 OVERSAMPLING = 1.1
@@ -112,19 +112,19 @@ def _number_by_appearance(codes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:
-    """Return at most `MAX_DRAWN_ROWS` learned rows, each with the same probability, coded by the ledger's names."""
+    """Return at most `MAX_FETCHED_ROWS` learned rows, each with the same probability, coded by the ledger's names."""
     from deciban.sql.statements import random_share
 
     view, table = _get_view(task), find_database(task.source)
     assert table is not None
-    share = OVERSAMPLING * MAX_DRAWN_ROWS / max(1, n_rows)
+    share = OVERSAMPLING * MAX_FETCHED_ROWS / max(1, n_rows)
     if share < 1:
         view = replace(view, source=table.filter(random_share(table.driver.dialect, share)), counts={})
     labels, matrices = [str(label) for label in total.schema.classes], make_matrices(task, total)
     read = [rows for _, rows in read_labelled_rows(view, task.target, labels, task.weights, matrices, None)]
     rows = concatenate_rows(read)
     rows = rows[np.flatnonzero((rows.codes >= 0) & (True if rows.weight is None else rows.weight > 0))]
-    if len(rows.codes) <= MAX_DRAWN_ROWS:
+    if len(rows.codes) <= MAX_FETCHED_ROWS:
         return rows
-    kept = np.random.default_rng(0).choice(len(rows.codes), MAX_DRAWN_ROWS, replace=False)
+    kept = np.random.default_rng(0).choice(len(rows.codes), MAX_FETCHED_ROWS, replace=False)
     return rows[np.sort(kept)]

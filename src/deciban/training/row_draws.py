@@ -58,7 +58,7 @@ class RowDraws:
 
 
 def list_doubling_sizes(n_rows: int) -> list[int]:
-    """Return the sizes 10, 20, 40 … and all rows; the last but one is at most 1/1.4 of all.
+    """Return the sizes 10, 20, 40 … and all rows, none for fewer than 10; the last but one is at most 1/1.4 of all.
 
     >>> list_doubling_sizes(100), list_doubling_sizes(88), list_doubling_sizes(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])

@@ -34,7 +34,7 @@ SHRINKAGES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8
 COMPONENTS = (1, 2, 3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200)
 """The numbers of principal components that are compared, as far as there are columns."""
 
-MAX_CHOICE_ROWS, MAX_CHOICE_CELLS = 5000, 1 << 21
+MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS = 5000, 1 << 21
 """The number of rows, and of their values or projections, that are left out; of more a uniform sample is."""
 
 MAX_EXACT_OPERATIONS = 10**9
@@ -112,7 +112,9 @@ class CovarianceSearch:
     ) -> "CovarianceSearch":
         """Return the search for the only family of a model; `n_columns` is the largest number of projections."""
         part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
-        x, rows = _sample_rows(X, codes, weight, part, min(MAX_CHOICE_ROWS, MAX_CHOICE_CELLS // max(1, n_columns)))
+        x, rows = _sample_rows(
+            X, codes, weight, part, min(MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS // max(1, n_columns))
+        )
         family: Any = model.assumption.families[0]
         return cls(family, part, x, rows, log_priors_without_row(model, rows))
 
