@@ -177,7 +177,7 @@ class ArithmeticWriter:
     def _make_constant_factors(self, parts: Sequence[Any]) -> list[Factor]:
         """Return the constants of fitted scores as one factor; naive Bayes has none."""
         logs = np.zeros(self.n_classes) if self.solved.bias is None else self.solved.bias
-        logs = logs + sum(self._score(b, _make_blank(part)) for b, part in enumerate(parts))
+        logs = logs + sum(self._score(b, _keep_cells(part, [])) for b, part in enumerate(parts))
         return [Factor("bias", None, None, _format_powers(logs), logs)] if logs.any() else []
 
     def _score(self, block: int, X: Any) -> Array:
@@ -230,7 +230,7 @@ class ArithmeticWriter:
     def _make_cell_factor(self, parts: Sequence[Any], unit: Unit) -> Factor:
         """Return the factor of a cell, of a word, or of the cells of joined numbers."""
         X = parts[unit.block]
-        logs = self._score(unit.block, _keep(X, unit.columns)) - self._score(unit.block, _make_blank(X))
+        logs = self._score(unit.block, _keep_cells(X, unit.columns)) - self._score(unit.block, _keep_cells(X, []))
         what, formulas = unit.what, _format_powers(logs)
         if self.naive is not None:
             what, formulas = self._write_formulas(X, unit, logs)
@@ -306,7 +306,7 @@ class ArithmeticWriter:
         logs = np.zeros(self.n_classes)
         for b, X in enumerate(parts):
             dropped = [j for unit in shown if unit.block == b for j in unit.columns]
-            logs = logs + self._score(b, _drop(X, dropped)) - self._score(b, _make_blank(X))
+            logs = logs + self._score(b, _drop_cells(X, dropped)) - self._score(b, _keep_cells(X, []))
         return Factor(f"{n} more", None, None, list(map(format_power, logs)), logs)
 
 
@@ -334,24 +334,14 @@ def _make_unit(
     return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, log_ratio)
 
 
-def _make_blank(X: Any) -> Any:
-    """Return a row like X in which every cell is missing, or no word occurs."""
-    if engines.is_sparse(X):
-        return type(X)(X.shape, dtype=X.dtype)
-    return np.full_like(X, np.nan if X.dtype.kind == "f" else -1)
+def _keep_cells(X: Any, columns: Sequence[int]) -> Any:
+    """Return a row with the cells of these columns, or these words, all others missing."""
+    present = X.indices if engines.is_sparse(X) else np.arange(X.shape[1])
+    return _drop_cells(X, np.setdiff1d(present, columns))
 
 
-def _keep(X: Any, columns: Sequence[int]) -> Any:
-    """Return the row with these columns only, all others missing."""
-    if engines.is_sparse(X):
-        return _drop(X, np.setdiff1d(X.indices, columns))
-    kept = _make_blank(X)
-    kept[:, columns] = X[:, columns]
-    return kept
-
-
-def _drop(X: Any, columns: Sequence[int] | NDArray[Any]) -> Any:
-    """Return the row with these columns missing."""
+def _drop_cells(X: Any, columns: Sequence[int] | NDArray[Any]) -> Any:
+    """Return a row in which the cells of these columns are missing, or these words do not occur."""
     row = X.copy()
     if engines.is_sparse(X):
         row.data[np.isin(row.indices, columns)] = 0

@@ -57,7 +57,10 @@ class RowReader:
         self._dense = [group for group in layout.blocks if group.kind not in ("pairs", "bags")]
         self._pairs = [group.features for group in layout.blocks if group.kind == "pairs"]
         self._matrices = model._make_matrices()
-        self._readers = [(self._make_readers(kind, features), _choose_dtype(kind)) for kind, features in self._dense]
+        self._readers = [
+            (self._make_readers(kind, features), np.int64 if kind == "levels" else np.float64)
+            for kind, features in self._dense
+        ]
 
     def read(self, rows: Sequence[Row]) -> list[Any] | None:
         """Return a matrix for each block of features; None where a row is unusual."""
@@ -166,7 +169,3 @@ def _make_number_reader(column: str, low: float, high: float) -> Callable[[Row],
 def _refuse(row: Row) -> int:
     """Leave every row to the reading of tables, where a feature is not a single level."""
     raise Unusual
-
-
-def _choose_dtype(kind: Kind) -> type[np.generic]:
-    return np.int64 if kind == "levels" else np.float64

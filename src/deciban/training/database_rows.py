@@ -23,7 +23,7 @@ from deciban.training.cell_styles import add_note
 from deciban.training.column_roles import HEAD_ROWS
 from deciban.training.table_folds import count_parts
 from deciban.training.table_pass import make_matrices
-from deciban.training.table_rows import concatenate_rows, read_labelled_rows
+from deciban.training.table_rows import concatenate_rows, keep_learned_rows, read_labelled_rows
 from deciban.training.task import Task, find_database
 from deciban.validation.splits import StratifiedAssigner
 
@@ -122,8 +122,7 @@ def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:
         view = replace(view, source=table.filter(random_share(table.driver.dialect, share)), counts={})
     labels, matrices = [str(label) for label in total.schema.classes], make_matrices(task, total)
     read = [rows for _, rows in read_labelled_rows(view, task.target, labels, task.weights, matrices, None)]
-    rows = concatenate_rows(read)
-    rows = rows[np.flatnonzero((rows.codes >= 0) & (True if rows.weight is None else rows.weight > 0))]
+    rows = keep_learned_rows(concatenate_rows(read))
     if len(rows.codes) <= MAX_FETCHED_ROWS:
         return rows
     kept = np.random.default_rng(0).choice(len(rows.codes), MAX_FETCHED_ROWS, replace=False)

@@ -30,7 +30,7 @@ from deciban.training import table_folds
 from deciban.training.column_roles import decide
 from deciban.training.structure import refuse_independence
 from deciban.training.table_pass import fetch_sample
-from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
+from deciban.training.table_rows import assign_by_column, concatenate_rows, keep_learned_rows, read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
@@ -291,7 +291,7 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
                 f"that is done for at most {fold_models.MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, "
                 f"and far quicker; or fix the role of numbers, numbers='number'"
             )
-        batches = [batch[is_learned(batch)] for _, batch in trained.read_rows()]
+        batches = [keep_learned_rows(batch) for _, batch in trained.read_rows()]
         table = RowsInMemory(trained, concatenate_rows(batches), progress)
         rows, scores = table.rows, fold_models.refit_each_row(table, trained.total, needs_refit, scores)
     else:
@@ -313,7 +313,7 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     naive, threads = trained.model._naive, engines.thread_count(None)
     batches, scored = [], []
     for _, batch in trained.read_rows(progress):
-        rows = batch[is_learned(batch)]
+        rows = keep_learned_rows(batch)
         parts = table_folds.select_columns(rows, decision.kept).parts
         found = fold_models.score_in_closed_form(naive, parts, rows.codes, rows.weight, "log_posterior", threads)
         if found is None:
@@ -321,11 +321,6 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
         batches.append(replace(rows, columns=[]))
         scored.append(found)
     return concatenate_rows(batches), LeaveOneOutScores.concatenate(scored)
-
-
-def is_learned(rows: Rows) -> NDArray[np.bool_]:
-    """Return which rows have a class and a weight above 0."""
-    return rows.codes >= 0 if rows.weight is None else (rows.codes >= 0) & (rows.weight > 0)
 
 
 @dataclass(frozen=True)

@@ -43,13 +43,6 @@ MAX_HEAD_LEVELS = 256
 """Categories with more different levels among the first rows have no cells."""
 
 
-def check_structure(structure: Any) -> str:
-    """Return the structure if it is one of `STRUCTURES`; refuse others."""
-    if structure not in STRUCTURES:
-        raise InputError(f"structure must be one of {', '.join(map(repr, STRUCTURES))}, not {structure!r}")
-    return str(structure)
-
-
 def refuse_independence(learner: Any, structure: Any) -> None:
     """Refuse independent columns for a learner whose columns depend on each other."""
     if learner in ("aode", "auto") and structure == "naive":

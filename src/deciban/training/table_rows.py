@@ -144,6 +144,11 @@ def read_labelled_rows(
         yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
 
 
+def keep_learned_rows(rows: Rows) -> Rows:
+    """Return the rows that have a known class and a weight above 0."""
+    return rows[(rows.codes >= 0) & (True if rows.weight is None else rows.weight > 0)]
+
+
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
     """Yield which rows of a block are learned (with a class and weight), and its batches of target and `columns`."""
     wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "text"), task.target: "label"}

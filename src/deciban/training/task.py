@@ -26,7 +26,7 @@ from deciban.sources.source import FileOptions, Source, find_column, open_source
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
-from deciban.training.structure import add_cells, check_structure, without_cells
+from deciban.training.structure import STRUCTURES, add_cells, without_cells
 
 if TYPE_CHECKING:
     from deciban.sources.databases.tables import DatabaseTable
@@ -186,20 +186,11 @@ def plan(
     if like is not None:
         found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
-        if learner == "auto":
-            raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
-        has_cells = any(column.cells for column in columns)
-        is_like_aode = learner == "aode" and like.learner == "aode"
-        if structure == "tan" and not has_cells and not is_like_aode:
-            argument = "learner='aode'" if learner == "aode" else f"structure={given_structure!r}"
-            raise InputError(
-                f"{argument} needs counts of pairs of columns, and the model of like= has none. "
-                f"Hint: leave {argument} out; structure='tan' counts the pairs of two columns or more"
-            )
-        structure = "tan" if structure != "naive" and has_cells else "naive"
+        argument = "learner='aode'" if learner == "aode" else f"structure={given_structure!r}"
+        structure = _resolve_structure_like(like, columns, structure, learner, argument)
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
-        inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, reading.dates)
+        inferred = _infer_columns(opened, head, leave_out, roles, numbers, reading.dates)
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
         if structure != "naive":
@@ -223,13 +214,14 @@ def _resolve_dependence(structure: Any, learner: str, like: Model | None) -> Dep
     return "pairs" if structure == "blocks" or is_like_pairs else "forest"
 
 
-def _resolve_structure(structure: Any, learner: str) -> str:
+def _resolve_structure(structure: str, learner: str) -> str:
     """Check the structure, and return the one whose statistics the learner needs.
 
     "tan" stands for counts of pairs of columns, which blocks, AODE and the choice of a learner need too; learners of
     rows have "naive".
     """
-    structure = check_structure(structure)
+    if structure not in STRUCTURES:
+        raise InputError(f"structure must be one of {', '.join(map(repr, STRUCTURES))}, not {structure!r}")
     if structure in ("tan", "blocks") and learner != "bayes":
         raise InputError(
             f"structure={structure!r} is for naive Bayes, not for learner={learner!r}. Hint: leave one out"
@@ -237,6 +229,25 @@ def _resolve_structure(structure: Any, learner: str) -> str:
     if learner in ("aode", "auto") or structure == "blocks":
         return "tan"
     return "naive" if learner != "bayes" and structure == "auto" else structure
+
+
+def _resolve_structure_like(
+    like: Model, columns: Sequence[Column], structure: str, learner: str, argument: str
+) -> str:
+    """Return "tan" if pairs of the columns of another model are counted, else "naive".
+
+    Refuse learner="auto", and "tan" (which `argument` requests) for a model that has counted no pairs.
+    """
+    if learner == "auto":
+        raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
+    has_cells = any(column.cells for column in columns)
+    is_like_aode = learner == "aode" and like.learner == "aode"
+    if structure == "tan" and not has_cells and not is_like_aode:
+        raise InputError(
+            f"{argument} needs counts of pairs of columns, and the model of like= has none. "
+            f"Hint: leave {argument} out; structure='tan' counts the pairs of two columns or more"
+        )
+    return "tan" if structure != "naive" and has_cells else "naive"
 
 
 def is_database_table(source: Any) -> bool:

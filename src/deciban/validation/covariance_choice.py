@@ -91,7 +91,12 @@ def choose_covariance(
     rows with missing values are not. Principal axes, and with very many columns the variances of the target
     "diagonal", are those of all rows.
     """
-    search = CovarianceSearch.of(model, X, codes, weight, max(m or X.shape[1] for m in settings.components))
+    part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
+    n_columns = max(1, *(m or X.shape[1] for m in settings.components))
+    n_rows = min(MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS // n_columns)
+    x, rows = _sample_rows(X, codes, weight, part, n_rows)
+    family: Any = model.assumption.families[0]
+    search = CovarianceSearch(family, part, x, rows, log_priors_without_row(model, rows))
     coarse = search.find_best(settings.take_every_other())
     return search.find_best(settings.take_neighbours(coarse.family))
 
@@ -105,18 +110,6 @@ class CovarianceSearch:
     x: Array
     rows: LeftOutRows
     log_prior: Array
-
-    @classmethod
-    def of(
-        cls, model: GenerativeModel, X: Any, codes: Codes, weight: Array | None, n_columns: int
-    ) -> "CovarianceSearch":
-        """Return the search for the only family of a model; `n_columns` is the largest number of projections."""
-        part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
-        x, rows = _sample_rows(
-            X, codes, weight, part, min(MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS // max(1, n_columns))
-        )
-        family: Any = model.assumption.families[0]
-        return cls(family, part, x, rows, log_priors_without_row(model, rows))
 
     def find_best(self, settings: CovarianceSettings) -> CovarianceChoice:
         """Return the choice with the least Brier score."""
