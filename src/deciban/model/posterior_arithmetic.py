@@ -197,7 +197,7 @@ class ArithmeticWriter:
             present = [j for j in range(len(features)) if not _is_missing(parts[b][0, j])]
             if kind == "pairs":
                 unit = Unit(b, present, "dependence", "dependence", None, float(ratios.sum()))
-                units.append((len(table), unit))
+                units += [(len(table), unit)] if present else []
                 continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
                 unit = _make_unit(b, group, features, cell, float(ratios[group].sum()))
