@@ -72,7 +72,7 @@ class TableSummariser:
     """The statistics of the rows that have been read so far.
 
     A row of class k in fold f is counted as class k·F + f, so that one pass over the rows fills all folds; the
-    classes and level names are in order of appearance until `ledgers` sorts them.
+    classes and level names are in order of appearance until `ledger_by_fold` sorts them.
     """
 
     layout: Layout

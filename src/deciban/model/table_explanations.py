@@ -131,7 +131,10 @@ def _name_parents(model: Model, features: Sequence[str], values: NDArray[Any]) -
 def read_rows(
     model: Model, source: Source, rows: int | None, allow_missing: bool, monitor: UnseenValueMonitor | None = None
 ) -> list[tuple[list[Any], list[Any]]]:
-    """Return the blocks of all rows, or of the first `rows`: Arrow batches, the last perhaps longer, and matrices."""
+    """Return the blocks of all rows, or of the first `rows`, as Arrow batches and matrices; InputError for none.
+
+    The matrices end with row `rows`; the last batches may have more rows.
+    """
     if rows is not None and rows < 1:
         raise InputError(f"rows must be at least 1, not {rows!r}")
     kept: list[tuple[list[Any], list[Any]]] = []

@@ -77,7 +77,7 @@ class UnseenColumn:
         return f"{self.column!r} has {self.count} {noun} {reason}: {shown}{more}"
 
     def add(self, cells: UnseenCells, batches: Sequence[Any], index: NDArray[np.intp], first: int) -> None:
-        """Count cells; `index` has the rows of the block in the batches, the first of which is row `first`."""
+        """Count cells, and keep examples; `index` has the place of each row in batches that follow `first` rows."""
         self.count += len(cells.rows)
         known = {value for _, value in self.examples}
         for row in index[cells.rows[:MAX_COMPARED_CELLS]].tolist():

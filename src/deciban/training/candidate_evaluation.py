@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.engines.threads import limit_products_to_one_core, limit_threads
 from deciban.errors import InputError
 from deciban.metrics.comparison import CandidateScores
 from deciban.metrics.comparison_advice import list_or_count
@@ -100,6 +102,18 @@ class CandidateRows:
             loss = np.average(losses, weights=weight[met]) if met.any() else np.nan
             figures.append((np.average(hits, weights=weight), loss))
         return np.array(figures).T
+
+
+@contextmanager
+def start_evaluation(
+    rows: CandidateRows, jobs: int, budget: TimeBudget, progress: Progress | None
+) -> "Iterator[CandidateEvaluation]":
+    """Yield an evaluation of candidates by up to `jobs` processes, which end with the context."""
+    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
+
+    # Thousands of small searches: products on two cores wait for each other longer than they compute.
+    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(rows, jobs) as runner:
+        yield CandidateEvaluation(rows, runner, budget, progress)
 
 
 class CandidateEvaluation:

@@ -166,7 +166,10 @@ class Split:
         return FoldAssignment(self.folds) if self.column is None else assign_by_column(task, *self.column, self.folds)
 
     def train(self, task: Task, progress: Progress | None, hint: str = "") -> tuple[Trained, FoldAssignment]:
-        """Train a model with the ledgers of all folds; `hint` names a way out where they would be too large."""
+        """Train a model with the ledgers of all folds, and return it with the assignment of rows to folds.
+
+        Ledgers that would be too large are an InputError, in which `hint` names a way out.
+        """
         assignment = self.assign(task)
         trained = train_task(task, assignment.n_folds, progress, assignment)
         trained.check_folds(assignment.n_folds, hint=hint)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.engines.threads import limit_products_to_one_core, limit_threads, thread_count
+from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights
 from deciban.model.summarise_table import Rows
-from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
+from deciban.training.candidate_evaluation import CandidateRows, TimeBudget, start_evaluation
 from deciban.training.candidates import (
     QUICK_COVARIANCES,
     Candidate,
@@ -29,7 +29,6 @@ from deciban.training.candidates import (
 from deciban.training.discriminative_learners import assign_inner_folds
 from deciban.training.table_folds import FoldModel
 from deciban.training.task import Task
-from deciban.training.worker_processes import TaskRunner
 
 INNER_FOLDS = 5
 """The number of folds in which learners are compared."""
@@ -76,11 +75,7 @@ def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoic
     if not (fold >= 0).any():
         raise InputError("learner='auto' compares learners in folds, and no class has rows in two of them")
     folded = CandidateRows(task.layout, replace(rows, fold=fold), candidates)
-    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
-
-    jobs = thread_count(None)
-    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(folded, jobs) as runner:
-        evaluation = CandidateEvaluation(folded, runner, TimeBudget.start(task.seconds), None)
+    with start_evaluation(folded, thread_count(None), TimeBudget.start(task.seconds), None) as evaluation:
         scored, known = evaluation.score_folds(INNER_FOLDS, None)
     losses = {each.name: _compute_calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
     best = min(losses, key=lambda name: losses[name])

@@ -81,7 +81,7 @@ def subtract_weight(before: Array, removed: Any) -> Array:
 
 
 def has_remainder(before: Array, removed: Array) -> NDArray[np.bool_]:
-    """Return whether anything remains of a weight."""
+    """Return whether more than rounding remains of each weight without the removed one."""
     return before - removed > LEFTOVER_FRACTION * before
 
 

@@ -80,7 +80,10 @@ class LeftOutCovariances:
         return divide(n, n - self.rows.weight)
 
     def compute_coefficients(self, k: int, w: Array, own: bool) -> tuple[Array, Array]:
-        """Return the factors of C_k and S in (1−λ)(ν₀ S/N + C_k)/(ν₀ + n_k) + λ S/N without weights w."""
+        """Return the factors of C_k and S in (1−λ)(ν₀ S/N + C_k)/(ν₀ + n_k) + λ S/N without weights w.
+
+        With `own` the weights are removed from class k too, else from the total alone.
+        """
         share, prior_rows = self.family.pooled_share, self.family.prior_rows
         n, total = self.weight[k] - (w if own else 0 * w), self.weight.sum() - w
         alpha = divide((1 - share) * np.ones_like(w), prior_rows + n)
