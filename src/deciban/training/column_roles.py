@@ -91,14 +91,7 @@ def infer_roles(
     """
     if not head.num_rows and not set(source.columns) <= {*leave_out, *given}:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
-    for name, role in given.items():
-        if name not in source.columns:
-            near = did_you_mean(name, source.columns)
-            raise InputError(f"a role is given for {name!r}, which is not a column{near}")
-        if name in leave_out:
-            raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
-        if role not in ROLES:
-            raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
+    _check_given_roles(given, source, leave_out)
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
     learned = head if target is None else head.filter(head.column(target).is_valid())
@@ -112,8 +105,8 @@ def infer_roles(
         elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
-            levels = numbers in (None, "auto")
-            columns.append(_apply_numbers(_infer_column(name, values, style, levels), numbers))
+            column = _infer_column(name, values, style, levels=numbers in (None, "auto"))
+            columns.append(_apply_numbers(column, numbers))
     used = {column.name for column in columns if column.role != "skip"}
     for date, part in ((column.name, part) for column in columns for part in column.parts):
         if f"{date}.{part}" in used:
@@ -122,6 +115,18 @@ def infer_roles(
                 f"Hint: rename it, or leave one of them out, {role_hint('COLUMN', 'skip')}"
             )
     return columns
+
+
+def _check_given_roles(given: Mapping[str, str], source: Source, leave_out: Sequence[str]) -> None:
+    """Raise an InputError if a role is unknown, or given for a column that is not there or is left out."""
+    for name, role in given.items():
+        if name not in source.columns:
+            near = did_you_mean(name, source.columns)
+            raise InputError(f"a role is given for {name!r}, which is not a column{near}")
+        if name in leave_out:
+            raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
+        if role not in ROLES:
+            raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
 
 
 def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
@@ -196,9 +201,7 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
 def _infer_from_strings(name: str, known: Any, style: CellStyle, levels: bool) -> Column:
     """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
     if not style.max_invalid and holds_few_invalid(known, style):
-        style = replace(
-            style, max_invalid=MAX_INVALID_SHARE
-        )  # when the rows are read, the first invalid one is named
+        style = replace(style, max_invalid=MAX_INVALID_SHARE)  # reading the rows names the first invalid one
     numbers = parse_numbers(known, style)
     if numbers is not None and not (style.typed and numbers.format is None):
         if style.is_complete and (numbers.values == numbers.values[0]).all():

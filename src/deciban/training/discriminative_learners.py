@@ -144,9 +144,11 @@ def fit_logistic(data: TrainingRows, C: float | str) -> FoldModel:
     has a clearly lower loss, all as they are, or all in bins.
     """
     model, best = _fit_logistic_design(data, C)
+    if best is None:  # no folds have chosen C
+        return model
     for role in LOGISTIC_ROLES:
-        other = None if best is None else data.with_open_numbers(role)
-        if best is not None and other is not None:
+        other = data.with_open_numbers(role)
+        if other is not None:
             found, losses = _fit_logistic_design(other, C)
             if losses is not None and is_clearly_lower(losses, best):
                 model, best = found, losses
