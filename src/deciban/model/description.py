@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -232,10 +232,24 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
     Of logistic regression and boosting they are those of the fitted weights, without the blocks whose score is not a
     sum of weights; of evidence regression those of naive Bayes, scaled after the few with summaries were chosen.
     """
-    rng = np.random.default_rng(0)
     evidence_weights = None if model.account is None else model.account.trust
     fitted = model._scorer if isinstance(model._scorer, FittedModel) and evidence_weights is None else None
-    found: list[tuple[Strength, BlockSummariser, range]] = []
+    found = sorted(_list_strengths(model, naive, weights, fitted), key=lambda entry: -entry[0].evidence)
+    ranked = [strength for strength, _, _ in found]
+    for rank, (strength, summariser, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
+        summaries = tuple(summary for j in own for summary in summariser.summarise(j))
+        ranked[rank] = replace(strength, summaries=summaries)
+    if evidence_weights is not None:
+        ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]
+        ranked.sort(key=lambda strength: -strength.evidence)
+    return tuple(ranked)
+
+
+def _list_strengths(
+    model: Model, naive: GenerativeModel, weights: dict[str, Array], fitted: FittedModel | None
+) -> Iterator[tuple[Strength, BlockSummariser, range]]:
+    """Yield the strength of each feature, by fitted weights if there are any, and its columns of a summariser."""
+    rng = np.random.default_rng(0)
     for block, (kind, features) in enumerate(model._layout.blocks):
         if kind == "pairs":  # corrections of the features' own evidence
             continue
@@ -255,19 +269,8 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
                 weights = {**weights, JOIN_SEPARATOR.join(names): np.max([weights[name] for name in names], axis=0)}
                 features, columns = (Feature(JOIN_SEPARATOR.join(names), "number"),), [range(len(features))]
         spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
-        found += [
-            (_make_strength(model, feature, span, weights[feature.name]), summariser, own)
-            for feature, span, own in zip(features, spans.tolist(), columns)
-        ]
-    found.sort(key=lambda entry: -entry[0].evidence)
-    ranked = [strength for strength, _, _ in found]
-    for rank, (strength, summariser, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
-        summaries = tuple(summary for j in own for summary in summariser.summarise(j))
-        ranked[rank] = replace(strength, summaries=summaries)
-    if evidence_weights is not None:
-        ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]
-        ranked.sort(key=lambda strength: -strength.evidence)
-    return tuple(ranked)
+        for feature, span, own in zip(features, spans.tolist(), columns):
+            yield _make_strength(model, feature, span, weights[feature.name]), summariser, own
 
 
 def _scale(strength: Strength, t: float) -> Strength:
