@@ -159,14 +159,12 @@ def _fit_logistic_design(data: TrainingRows, C: float | str) -> tuple[FoldModel,
     """Fit a logistic regression with the roles of these rows; also return the losses in the folds that choose C."""
     decided = data.decided or {}
     uses_labels = any((decided.get(c.name) or c).role in ("binned", *OPEN_ROLES) for c in data.task.columns)
-    fold_design = (
-        partial(_make_logistic_fold_design, data) if uses_labels else None
-    )  # else no label influences the design
+    fold_design = partial(_make_logistic_design, data) if uses_labels else None  # else no label influences the design
     scorer, losses = table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, C, fold_design)
     return replace(data.model, scorer=scorer), losses
 
 
-def _make_logistic_fold_design(data: TrainingRows, f: int) -> Design:
+def _make_logistic_design(data: TrainingRows, f: int) -> Design:
     """Return the design of all rows by the model of those outside fold f."""
     rows, other = data.rows, data.exclude_fold(f)
     weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
@@ -188,14 +186,14 @@ def fit_evidence(data: TrainingRows, C: float | str) -> FoldModel:
         return replace(data.model, scorer=scorer)
     weights, text_evidence = _fit_texts(data, C)
     evidence = _set_text_evidence(compute_out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
-    fold_design = partial(_make_evidence_fold_design, data, text_evidence)
+    fold_design = partial(_make_evidence_design, data, text_evidence)
     scorer = evidence_weights.fit_evidence_weights(
         data.basis, evidence, data.folded_rows, C, dict(zip(names, weights)), fold_design
     )
     return replace(data.model, scorer=scorer)
 
 
-def _make_evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
+def _make_evidence_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
     """Return the evidence of all rows by the model of those outside fold f; of these, without their inner fold."""
     other, own = data.exclude_fold(f), data.folded_rows.fold == f
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
