@@ -131,11 +131,7 @@ class TableSummariser:
                     f"{source.name} has no column {name!r} for the {what}{did_you_mean(name, source.columns) or '.'} "
                     f"Its columns: {list_names(source.columns)}"
                 )
-        wanted: dict[str, ColumnReading] = {
-            **check_columns(source, self.layout.readings(), False),
-            self.target: "label",
-        }
-        return wanted if self.weights is None else {**wanted, self.weights: "number"}
+        return check_columns(source, self.layout.readings(), False) | choose_label_readings(self.target, self.weights)
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
         """Return the rows of a block that have a class and a weight.
@@ -322,6 +318,11 @@ def _split_into_jobs(
     """Split features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; scatter and pairs are one job."""
     width = len(columns) if group.kind in ("scatter", "pairs") else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
+
+
+def choose_label_readings(target: str, weights: str | None) -> dict[str, ColumnReading]:
+    """Return how the target is read, and the column of weights if there is one."""
+    return {target: "label"} if weights is None else {target: "label", weights: "number"}
 
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:

@@ -17,7 +17,7 @@ from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, row_blocks
-from deciban.model.summarise_table import Progress, Rows, row_weights
+from deciban.model.summarise_table import Progress, Rows, choose_label_readings, row_weights
 from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import parse_texts
@@ -127,11 +127,10 @@ def read_labelled_rows(
 
     `target` and `weights` name columns; columns of the layout may be missing in the source with `allow_missing`.
     """
-    known, read, numbers = LevelEncoder(classes, column=target), 0, [weights] if weights else []
-    for name in (target, *numbers):
+    known, read, labels = LevelEncoder(classes, column=target), 0, choose_label_readings(target, weights)
+    for name in labels:
         check_column(source, name)
-    wanted = check_columns(source, matrices.layout.readings(), allow_missing)
-    wanted = {**wanted, target: "label", **dict.fromkeys(numbers, "number")}
+    wanted = check_columns(source, matrices.layout.readings(), allow_missing) | labels
     for batches in row_blocks(source, wanted, matrices.layout):
         codes = np.concatenate([known.encode(batch.column(target)) for batch in batches])
         number = np.arange(read, read + len(codes))
@@ -151,10 +150,8 @@ def keep_learned_rows(rows: Rows) -> Rows:
 
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
     """Yield which rows of a block are learned (with a class and weight), and its batches of target and `columns`."""
-    wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "text"), task.target: "label"}
-    if task.weights is not None:
-        wanted[task.weights] = "number"
-    read = 0
+    wanted: dict[str, ColumnReading] = dict.fromkeys(columns, "text")
+    wanted, read = wanted | choose_label_readings(task.target, task.weights), 0
     for batches in row_blocks(task.source, wanted, task.layout):
         names = LevelEncoder(column=task.target)
         is_learned = np.concatenate([names.encode(batch.column(task.target)) >= 0 for batch in batches])
