@@ -23,7 +23,7 @@ import numpy as np
 
 import deciban
 from deciban.metrics.learning_curves import Crossing, LearningCurves
-from deciban.training.row_draws import doubling_sizes
+from deciban.training.row_draws import list_doubling_sizes
 from deciban.training.table_diagnostics import HELD_OUT_SHARE
 
 from . import data, machine
@@ -140,7 +140,7 @@ def measure_table(name: str, draws: int) -> Result:
         "target": table.target,
         "folds": 2,
         "draws": draws,
-        "sizes": doubling_sizes(min(MAX_TRAINING_ROWS, n - round(HELD_OUT_SHARE * n))),
+        "sizes": list_doubling_sizes(min(MAX_TRAINING_ROWS, n - round(HELD_OUT_SHARE * n))),
     }
     plain = deciban.compare(frame, learners=["logistic"], C=NO_PENALTY_C, **settings)
     found = deciban.compare(frame, learners=LEARNERS, **settings)

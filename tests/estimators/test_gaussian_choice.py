@@ -12,7 +12,7 @@ from deciban import GaussianBayes
 from deciban.errors import InputError, UndefinedError
 from deciban.estimators.cross_validate import out_of_fold
 from deciban.generative import GenerativeModel
-from deciban.validation.covariance_choice import Settings, choose_covariance
+from deciban.validation.covariance_choice import CovarianceSettings, choose_covariance
 
 
 def data(n=36, seed=3):
@@ -64,7 +64,7 @@ def test_the_accuracy_and_brier_score_of_the_choice_are_those_of_refits_and_the_
     unfitted = GaussianBayes(covariance="mixed", shrinkage_target=target)
     fitted = clone(unfitted).fit(X, y)
     model = GenerativeModel(fitted._assumption(3, 3), fitted.ledger_)
-    choice = choose_covariance(model, X, y.astype(np.int32), None, Settings(mixings, shrinkages, [target]))
+    choice = choose_covariance(model, X, y.astype(np.int32), None, CovarianceSettings(mixings, shrinkages, [target]))
     losses, hits = {}, {}
     for share in mixings:
         for gamma in shrinkages:

@@ -132,6 +132,19 @@ def test_missing_cells_have_no_factor_and_unseen_ones_no_evidence():
     assert work.factors[1].logs.tolist() == [0, 0]
 
 
+def test_dependence_is_a_factor_unless_every_cell_is_missing():
+    names, other = ["x", "y", "x", "y", "x", "x"] * 10, ["p", "q", "p", "q", "q", "p"] * 10
+    model = deciban.train(
+        {"a": names, "b": names, "kind": other}, target="kind", structure="tan", roles={"a": "category"}, judge=False
+    )
+    assert model.structure
+    rows = pa.table({"a": ["x", None, None], "b": ["y", "y", None]}, pa.schema({"a": pa.string(), "b": pa.string()}))
+    found = [[factor.what for factor in work.factors] for work in assert_predicted(model, rows)]
+    assert found == [
+        ["p(kind)", "a = x", "b = y", "dependence"], ["p(kind)", "b = y", "dependence"], ["p(kind)"],
+    ]  # fmt: skip
+
+
 def test_a_model_of_a_file_writes_the_same(tmp_path):
     model = deciban.train(patients(), target="diagnosis", roles=ROLES, judge=False)
     model.save(tmp_path / "m.deciban")

@@ -87,7 +87,7 @@ def test_no_row_leaves_where_all_roles_are_given_and_nothing_is_measured(kind, r
 def test_a_sample_of_the_rows_is_scored_without_its_fold(kind, request):
     table = mixed_table(4000)
     source = put(kind, table, request)
-    with patch.object(database_rows, "MAX_DRAWN_ROWS", 500):
+    with patch.object(database_rows, "MAX_FETCHED_ROWS", 500):
         model = deciban.train(source, table="t", target="y", numbers="number")
     rows = int(model.held_out.rows)
     assert 400 < rows <= 500

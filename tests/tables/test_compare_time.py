@@ -141,14 +141,14 @@ class Clock:
     def __init__(self, monkeypatch, seconds):
         self.now = 0.0
         monkeypatch.setattr(candidate_evaluation.time, "perf_counter", lambda: self.now)
-        learn = candidates.LearnedRows.learn
+        learn = candidates.CandidateTrainer.learn
 
         def learn_slowly(rows, candidate):
             model, _ = learn(rows, candidate)
             self.now += seconds[candidate.name]
             return model, seconds[candidate.name]
 
-        monkeypatch.setattr(candidates.LearnedRows, "learn", learn_slowly)
+        monkeypatch.setattr(candidates.CandidateTrainer, "learn", learn_slowly)
 
 
 COSTS = {"naive Bayes": 1.0, "Gaussian tied": 10.0, "Gaussian full": 2.0, "Gaussian diagonal": 2.0}
@@ -232,7 +232,7 @@ def test_what_a_process_needs_can_be_sent():
 
     assignment = FoldAssignment(3)
     trained = train_task(plan(clinic(60), target="diagnosis", roles=ROLES), 3, None, assignment)
-    numbers = candidates.gaussian_columns(trained.task, {})
+    numbers = candidates.list_gaussian_columns(trained.task, {})
     made = list(candidates.make_candidates(trained.task, trained.total.schema, None, "auto", numbers, []))
     rows = pickle.loads(pickle.dumps(CandidateRows(trained.task.layout, trained.sample, made)))
     assert [each.name for each in rows.candidates] == QUICK

@@ -11,7 +11,7 @@ import deciban
 from deciban.errors import InputError
 from deciban.linear import evidence_weights
 from deciban.training import table_rows as reservoir
-from deciban.training.discriminative_learners import FIT_FUNCTIONS, inner_folds
+from deciban.training.discriminative_learners import FIT_FUNCTIONS, assign_inner_folds
 from deciban.training.table_folds import count_rows
 from deciban.training.task import plan
 from deciban.training.train import train_task
@@ -126,7 +126,7 @@ def test_evidence_weights_are_those_of_an_independent_fit_to_evidence_out_of_fol
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
     # the folds are those of the library; the evidence and its weights are computed here
     task = plan(rows, target="group", learner="evidence", C=2.0)
-    folds = inner_folds(train_task(task, 1, None).sample, 10)
+    folds = assign_inner_folds(train_task(task, 1, None).sample, 10)
     evidence = np.zeros((len(rows), 2, classes))
     for j, name in enumerate(["hair", "eyes"]):
         cells = rows[name].fillna("").to_numpy()

@@ -13,7 +13,7 @@ from deciban.cli.render import Screen, format_count, shorten
 from deciban.errors import InputError
 from deciban.formatting import format_number, format_signed
 from deciban.load_model import load, open_model
-from deciban.model.differences import describe_options, differences
+from deciban.model.differences import describe_options, find_differences
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -145,7 +145,7 @@ def _show_columns(out: Any, model: Model, description: Description, most: int) -
 )  # fmt: skip
 def diff(model: Path, other: Path, most: int, json: bool) -> None:
     """Compare two models: rows, classes, priors, roles, assumptions, and the columns whose evidence changed most."""
-    found = differences(open_model(model), open_model(other))
+    found = find_differences(open_model(model), open_model(other))
     if json:
         print_json(found)
     else:

@@ -114,7 +114,7 @@ def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
 
 def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
     if isinstance(folds, str):
-        distinct, which = splits.distinct_values(groups, "groups", "group")
+        distinct, which = splits.find_distinct_values(groups, "groups", "group")
         if len(distinct) < 2:
             raise InputError("one group cannot be scored by the model of others. Hint: folds='loo' without groups")
         words = "exact leave-one-group-out: every row scored by the model of all other groups"
@@ -131,7 +131,7 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
     array = array[present]
     if array.dtype.kind == "f" and not (array == np.floor(array)).all():
         raise InputError(f"folds are numbered 0, 1, 2 …, or named by texts; not {array[:3]}")
-    distinct, which = splits.distinct_values(array, "folds", "fold")
+    distinct, which = splits.find_distinct_values(array, "folds", "fold")
     always = distinct.dtype.kind in "if" and distinct[0] < 0
     if always and (distinct[0] != -1):
         raise InputError(f"folds are numbered 0, 1, 2 … (−1: learned from, never scored); not {distinct[0]}")

@@ -169,12 +169,18 @@ class GaussianBayes(GaussianClassifier):
         self.__dict__.pop("_choice", None)
         if not self._chooses:
             return
-        from deciban.validation.covariance_choice import COMPONENTS, MIXINGS, SHRINKAGES, Settings, choose_covariance
+        from deciban.validation.covariance_choice import (
+            COMPONENTS,
+            MIXINGS,
+            SHRINKAGES,
+            CovarianceSettings,
+            choose_covariance,
+        )
 
         model = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
         family: Any = model.assumption.families[0]
         by_loo = self.shrinkage == "loo"
-        settings = Settings(
+        settings = CovarianceSettings(
             MIXINGS if by_loo and self.mixing is None and self.covariance == "mixed" else (family.mixing,),
             SHRINKAGES if by_loo else (family.shrinkage or 0.0,),
             ("diagonal", "spherical") if by_loo and self.shrinkage_target == "auto" else (family.shrinkage_target,),

@@ -26,12 +26,12 @@ def read_cells(batches: Sequence[Any], feature: Feature, n: int) -> list[Any]:
 
 
 def format_value(cell: Any) -> str | None:
-    """Return a cell as text; None where it is missing."""
+    """Return a cell as text, a float in six digits; None where it is missing."""
     return None if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell)
 
 
 def format_cell(batches: Sequence[Any], feature: Feature, row: int) -> str | None:
-    """Return one cell as text, by the number of its row in these batches."""
+    """Return the cell of a row of these batches as text; None where it is missing, or there is no such row."""
     for batch in batches:
         if row < batch.num_rows:
             return format_value(read_cells([batch.slice(row, 1)], feature, 1)[0])

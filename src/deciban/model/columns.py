@@ -160,9 +160,9 @@ class Layout:
         name: a vocabulary does not name its column, so two models must agree about the order of their texts, whatever
         the order of the columns in their tables.
         """
-        found = [FeatureBlock(kind, self._features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
+        found = [FeatureBlock(kind, self._select_features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
         joined = sorted({column.block for column in self.columns if column.block and column.role == "number"})
-        texts = sorted(self._features(BLOCKS["bags"]), key=lambda feature: feature.column)
+        texts = sorted(self._select_features(BLOCKS["bags"]), key=lambda feature: feature.column)
         paired = [feature for column in self.columns if column.cells for feature in column.features]
         return (
             *(group for group in found if group.features),
@@ -171,7 +171,7 @@ class Layout:
             *(FeatureBlock("bags", (text,)) for text in texts),
         )
 
-    def _features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
+    def _select_features(self, roles: Sequence[Role]) -> tuple[Feature, ...]:
         """Return the features of columns with these roles, except joined numbers; each combination once."""
         columns = [c for c in self.columns if c.role in roles and not (c.block and c.role == "number")]
         found = (feature for column in columns for feature in column.features)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
 from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureSummary, LevelEffect, format_row_count
-from deciban.model.weight_summaries import WeightSummariser, weight_strengths
+from deciban.model.weight_summaries import WeightSummariser, compute_weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
 from deciban.scores.explanation import LINE_WIDTH
@@ -183,7 +183,7 @@ def describe_model(model: Model) -> Description:
     """Return the description of a model; only the strongest features have summaries, so that it is quick for many."""
     naive, ledger = model._naive.unsolved(), model.ledger
     n, prior = ledger.rows.tolist(), model._scorer.solved.prior.tolist()
-    weights = _feature_weights(model)
+    weights = _list_feature_weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
         strongest = _rank_features(model, naive, weights)
     return Description(
@@ -201,7 +201,7 @@ def describe_model(model: Model) -> Description:
     )
 
 
-def _feature_weights(model: Model) -> dict[str, Array]:
+def _list_feature_weights(model: Model) -> dict[str, Array]:
     """Return the weight of the rows of each class that have each feature."""
     K = len(model.ledger.rows)
     found: dict[str, Array] = {}
@@ -232,44 +232,45 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
     Of logistic regression and boosting they are those of the fitted weights, without the blocks whose score is not a
     sum of weights; of evidence regression those of naive Bayes, scaled after the few with summaries were chosen.
     """
-    rng = np.random.default_rng(0)
     evidence_weights = None if model.account is None else model.account.trust
     fitted = model._scorer if isinstance(model._scorer, FittedModel) and evidence_weights is None else None
-    found: list[tuple[Strength, int, range]] = []
-    summarisers: list[BlockSummariser] = []
+    found = sorted(_list_strengths(model, naive, weights, fitted), key=lambda entry: -entry[0].evidence)
+    ranked = [strength for strength, _, _ in found]
+    for rank, (strength, summariser, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
+        summaries = tuple(summary for j in own for summary in summariser.summarise(j))
+        ranked[rank] = replace(strength, summaries=summaries)
+    if evidence_weights is not None:
+        ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]
+        ranked.sort(key=lambda strength: -strength.evidence)
+    return tuple(ranked)
+
+
+def _list_strengths(
+    model: Model, naive: GenerativeModel, weights: dict[str, Array], fitted: FittedModel | None
+) -> Iterator[tuple[Strength, BlockSummariser, range]]:
+    """Yield the strength of each feature, by fitted weights if there are any, and its columns of a summariser."""
+    rng = np.random.default_rng(0)
     for block, (kind, features) in enumerate(model._layout.blocks):
+        if kind == "pairs":  # corrections of the features' own evidence
+            continue
         part: Any = naive.complete.parts[block]
         names = [feature.name for feature in features]
         columns = [range(j, j + 1) for j in range(len(features))]
-        if kind == "pairs":  # corrections of the features' own evidence
-            summarisers.append(BlockSummariser(naive, block, model._labels, names))
-            continue
         if fitted is not None:
-            summarisers.append(WeightSummariser(naive, block, model._labels, names, fitted))
-            solved = weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
+            summariser: BlockSummariser = WeightSummariser(naive, block, model._labels, names, fitted)
+            solved = compute_weight_strengths(fitted.solved.forms[block], part, fitted.solved.prior)
             if solved is None:
                 continue
         else:
-            summarisers.append(BlockSummariser(naive, block, model._labels, names))
+            summariser = BlockSummariser(naive, block, model._labels, names)
             solve = block_strength if kind == "scatter" else strengths
             solved = solve(naive.assumption.families[block], part, naive.solved.prior, rng)  # type: ignore[arg-type]
             if kind == "scatter":  # joined numbers have one strength
                 weights = {**weights, JOIN_SEPARATOR.join(names): np.max([weights[name] for name in names], axis=0)}
                 features, columns = (Feature(JOIN_SEPARATOR.join(names), "number"),), [range(len(features))]
         spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
-        found += [
-            (_make_strength(model, feature, span, weights[feature.name]), block, own)
-            for feature, span, own in zip(features, spans.tolist(), columns)
-        ]
-    found.sort(key=lambda entry: -entry[0].evidence)
-    ranked = [strength for strength, _, _ in found]
-    for rank, (strength, block, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
-        summaries = tuple(summary for j in own for summary in summarisers[block].summarise(j))
-        ranked[rank] = replace(strength, summaries=summaries)
-    if evidence_weights is not None:
-        ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]
-        ranked.sort(key=lambda strength: -strength.evidence)
-    return tuple(ranked)
+        for feature, span, own in zip(features, spans.tolist(), columns):
+            yield _make_strength(model, feature, span, weights[feature.name]), summariser, own
 
 
 def _scale(strength: Strength, t: float) -> Strength:

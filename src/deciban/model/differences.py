@@ -16,10 +16,10 @@ MIN_DIFFERENCE_DB = 1e-6
 """The smallest difference of evidence, in decibans, that counts as a change."""
 
 
-def differences(first: Model, second: Model) -> dict[str, Any]:
+def find_differences(first: Model, second: Model) -> dict[str, Any]:
     """Return what differs between two models, by part: each value as [first, second]; equal values are absent.
 
-    `same` is true where all statistics and assumptions are equal; `evidence` is a list, see `_evidence_changes`.
+    `same` is true where all statistics and assumptions are equal; `evidence` is a list, see `_compare_evidence`.
     """
     one, two = first.describe(), second.describe()
     facts, others = _describe(first, one), _describe(second, two)
@@ -27,7 +27,7 @@ def differences(first: Model, second: Model) -> dict[str, Any]:
         "same": first.ledger == second.ledger
         and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
         **{part: _find_changes(facts[part], others[part]) for part in facts},
-        "evidence": _evidence_changes(one, two),
+        "evidence": _compare_evidence(one, two),
     }
 
 
@@ -55,7 +55,7 @@ def _describe(model: Model, description: Description) -> dict[str, dict[str, Any
     }
 
 
-def _evidence_changes(one: Description, two: Description) -> list[dict[str, Any]]:
+def _compare_evidence(one: Description, two: Description) -> list[dict[str, Any]]:
     """Return the average evidence of each column in both models, the largest change first.
 
     `sure` is true if the intervals are disjoint.

@@ -39,7 +39,7 @@ class ScoreTask:
     rule: Decision | None = None
     reject_novel: float | None = None
 
-    def schema(self, model: Model) -> pa.Schema:
+    def make_schema(self, model: Model) -> pa.Schema:
         """Return the columns of the result."""
         if self.wanted == "density":
             return pa.schema([("log_density", pa.float64())])
@@ -50,8 +50,8 @@ class ScoreTask:
         numbers = [PROBABILITY, DECIBANS, *names]
         return pa.schema([(PREDICTION, pa.array(model._labels).type), *((name, pa.float64()) for name in numbers)])
 
-    def columns(self, model: Model, parts: list[Any]) -> list[Any]:
-        """Return the columns of the result for a block of rows."""
+    def make_columns(self, model: Model, parts: list[Any]) -> list[Any]:
+        """Return the columns of the result for a block of rows, null where a row is undecided or novel."""
         if self.wanted == "density":
             return [model._score(parts, "density")]
         log_p = model._score(parts, "log_posterior")
@@ -60,13 +60,13 @@ class ScoreTask:
         code = model._decide(parts, log_p, self.rule, self.reject_novel)
         undecided, rows = code < 0, np.arange(len(code))
         label = pa.array(model._labels).take(pa.array(code, mask=undecided))
-        own, best = log_p[rows, code], _greatest_other(log_p, code)
+        own, best = log_p[rows, code], _find_greatest_other(log_p, code)
         figures = [np.exp(own), (own - best) * DECIBAN]
         classes = [np.exp(column) for column in log_p.T] if self.wanted == "posterior" else []
         return [label, *(pa.array(figure, mask=undecided) for figure in figures), *classes]
 
 
-def _greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
+def _find_greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]:
     """Return the greatest ln p(k|x) of each row among the classes other than the given one."""
     others = log_p.T.copy()  # the greatest of long rows is found faster than that of short ones
     others[code, np.arange(len(code))] = -np.inf
@@ -75,7 +75,7 @@ def _greatest_other(log_p: NDArray[Any], code: NDArray[np.intp]) -> NDArray[Any]
 
 def score_parts(model: Model, source: Source, task: ScoreTask, keep: Sequence[str] | None = None) -> Any:
     """Return a distributed frame of the source's columns and predictions, made when its rows are asked for."""
-    return _transform(model, source, keep, partial(_ScorePart, task=task), task.schema(model))
+    return _transform(model, source, keep, partial(_ScorePart, task=task), task.make_schema(model))
 
 
 def explain_parts(
@@ -88,7 +88,7 @@ def explain_parts(
 ) -> Any:
     """Return a distributed frame of the source's columns and the evidence of each feature in decibans.
 
-    Evidence of no feature is there by its name too: that of the class prior as `prior`.
+    Evidence that belongs to no feature has a name of its own: that of the class prior is `prior`. `rows` is refused.
     """
     if rows is not None:
         raise InputError("rows= takes the first rows, and a DataFrame has no first ones. Hint: frame.limit(5)")
@@ -100,6 +100,7 @@ def explain_parts(
 
 
 def _transform(model: Model, source: Source, keep: Sequence[str] | None, work: Any, added: pa.Schema) -> Any:
+    """Return a distributed frame of the kept columns and those that `work(model bytes, view)` makes of each part."""
     base = distributed_base(source)
     assert base is not None
     kept, wanted = base.choose_kept(keep), model._layout.readings()
@@ -130,10 +131,12 @@ class _ScorePart:
     def __call__(self, part: Source, number: int) -> Iterator[pa.RecordBatch]:
         """Yield the predictions of a part, a batch for each block of rows."""
         model = _load(self.model)
-        schema = self.task.schema(model)
+        schema = self.task.make_schema(model)
         rows, monitor = replace_base(self.view, part), model._make_unseen_monitor()  # nobody would see a warning
         for batches, parts in model._read_blocks(rows, self.task.allow_missing, monitor):
-            columns = [pa.array(column, kind.type) for column, kind in zip(self.task.columns(model, parts), schema)]
+            columns = [
+                pa.array(column, kind.type) for column, kind in zip(self.task.make_columns(model, parts), schema)
+            ]
             yield pa.RecordBatch.from_arrays(
                 [*self.view.copied_columns(batches), *columns], names=[*self.view.copied, *schema.names]
             )

@@ -137,19 +137,19 @@ class BlockSummariser:
         table = self.table(j)
         if table is not None:
             return find_strongest_levels(table, self.prior, self.labels)
-        return self._find_strongest_words(j) if isinstance(self.part, Bags) else self._class_means(j)
+        return self._find_strongest_words(j) if isinstance(self.part, Bags) else self._find_class_means(j)
 
     def table(self, j: int) -> LevelTable | None:
         """Return the levels or bins of feature j; None where it has neither."""
         if isinstance(self.part, Levels):
-            return self._level_table(j)
-        return self._bin_table(j) if isinstance(self.part, Grid) else None
+            return self._make_level_table(j)
+        return self._make_bin_table(j) if isinstance(self.part, Grid) else None
 
-    def _alpha(self, j: int) -> float:
+    def _get_alpha(self, j: int) -> float:
         """Return the pseudo-count of feature j."""
         return float(broadcast_alpha(self.family.alpha, self.part.n_features)[j])
 
-    def _level_table(self, j: int) -> LevelTable:
+    def _make_level_table(self, j: int) -> LevelTable:
         """Return the distinct levels of feature j; one more stands for all levels that the family pools."""
         family: Categorical = self.family
         full = family.full(self.part)
@@ -168,9 +168,9 @@ class BlockSummariser:
 
         own = counts.table[:, counts.offset[j] : counts.offset[j + 1]]
         n_alphas = size + (family.unseen == "smooth")
-        return LevelTable(self.names[j], name, own, form.log_theta[:, a + first[:size]], self._alpha(j), n_alphas)
+        return LevelTable(self.names[j], name, own, form.log_theta[:, a + first[:size]], self._get_alpha(j), n_alphas)
 
-    def _bin_table(self, j: int) -> LevelTable:
+    def _make_bin_table(self, j: int) -> LevelTable:
         """Return the bins of feature j, named by their limits."""
         form = self.form
         assert isinstance(form, Steps)
@@ -186,7 +186,7 @@ class BlockSummariser:
             return f"from {cuts[b - 1]:.5g}{upper}"
 
         counts = self._binned.table[:, own]
-        return LevelTable(self.names[j], name, counts, form.log_theta[:, own], self._alpha(j), counts.shape[1])
+        return LevelTable(self.names[j], name, counts, form.log_theta[:, own], self._get_alpha(j), counts.shape[1])
 
     def _find_strongest_words(self, j: int) -> list[LevelEffect]:
         """Return the words with the strongest evidence for each class, at most `MAX_SUMMARY_CLASSES` in all."""
@@ -207,9 +207,9 @@ class BlockSummariser:
         ]  # fmt: skip
         return [effect for _, effect in sorted(found, key=lambda pair: -pair[0])][:MAX_SUMMARY_CLASSES]
 
-    def _class_means(self, j: int) -> list[ClassMean]:
+    def _find_class_means(self, j: int) -> list[ClassMean]:
         """Return means or rates: of all classes, or of the two that are farthest from each other."""
-        what, value, variance = self._mean_and_variance(j)
+        what, value, variance = self._find_mean_and_variance(j)
         n = np.broadcast_to(self.part.weight, (self.part.n_classes, self.part.n_features))[:, j]
         error = np.sqrt(divide(variance, n))
         seen = np.flatnonzero(n > 0)
@@ -219,7 +219,7 @@ class BlockSummariser:
         each = zip(self.labels[seen], value[seen].tolist(), error[seen].tolist(), n[seen].tolist())
         return [ClassMean(self.names[j], what, *values) for values in each]
 
-    def _mean_and_variance(self, j: int) -> tuple[str, Array, Array]:
+    def _find_mean_and_variance(self, j: int) -> tuple[str, Array, Array]:
         """Return "mean" or, for counts, "rate"; that of feature j in each class; and the variance of its values."""
         part, form = self.part, self.form
         if isinstance(part, Moments):
@@ -254,7 +254,7 @@ def _find_strongest_level(k: int, table: LevelTable, prior: Array, labels: NDArr
     # ln θ_kv − ln Σ_l share_l θ_lv, the evidence for k against all others together
     with np.errstate(divide="ignore"):
         nats = table.log_theta[k, seen] - np.log(share @ np.exp(table.log_theta[np.ix_(others, seen)]))
-    variance = _variance_of_log_theta(table, k, seen) + _variance_of_log_theta(table, others, seen)
+    variance = _estimate_variance(table, k, seen) + _estimate_variance(table, others, seen)
     v = int(seen[np.argmax(nats - Z90 * np.sqrt(variance))])
     best = float(nats[np.searchsorted(seen, v)])
     if not best > 0:
@@ -264,7 +264,7 @@ def _find_strongest_level(k: int, table: LevelTable, prior: Array, labels: NDArr
     return LevelEffect(table.feature, table.name(v), labels[k], best * DECIBAN, low * DECIBAN, high * DECIBAN, rows)
 
 
-def _variance_of_log_theta(table: LevelTable, classes: Any, seen: NDArray[np.intp]) -> Array:
+def _estimate_variance(table: LevelTable, classes: Any, seen: NDArray[np.intp]) -> Array:
     """Approximate the variance of ln θ, counts of several classes summed: 1/rows with the level − 1/all rows."""
     counts = np.atleast_2d(table.counts[classes]).sum(axis=0)
     n = counts.sum() + table.alpha * table.n_alphas

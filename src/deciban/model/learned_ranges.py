@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from deciban._typing import Array
+from deciban.ledger import Ledger
 from deciban.ledger.grid import edges
 from deciban.model.columns import Layout
-
-if TYPE_CHECKING:
-    from deciban.ledger import Ledger
-    from deciban.model.model import Model
 
 ROUNDING_FRACTION = 1e-9
 """Fraction by which a range computed from moments is widened, so that rounding leaves no learned value outside."""
 
 Range = tuple[float, float]
 """The least and the greatest value."""
-
-
-def learned_ranges(model: Model) -> dict[str, Range]:
-    """Return the range of each column of numbers: from its extremes or, where these are not known, its statistic."""
-    extremes = model.origin.extremes
-    return bound_ranges(model._layout, model.ledger) if extremes is None else extremes.ranges()
 
 
 def bound_ranges(layout: Layout, ledger: Ledger) -> dict[str, Range]:

@@ -43,22 +43,22 @@ MIN_SHARE, MIN_STANDARD_ERRORS = 0.1, 4.0
 MAX_CHANCE_SHARE = 0.05
 """Rows are not compared where more than this share of them would be among the learned rows by chance."""
 
-MISSING, UNKNOWN = 0, 1
+MISSING_HASH, UNKNOWN_HASH = 0, 1
 """The hashes of a missing cell, and of a level that was never learned."""
 
 Hashes = NDArray[np.uint64]
-Source = tuple[int, int]
+SourceSum = tuple[int, int]
 """The number of hashed rows of a source, and the sum of their hashes modulo 2⁶⁴."""
 
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """The sketch of rows: their number, the sum of their hashes, the sums of ±1, and their sources."""
+    """The sketch of rows: the number of hashed rows, the sum of their hashes, the sums of ±1, and their sources."""
 
     n_rows: int = 0
     total: int = 0
     buckets: tuple[int, ...] = (0,) * N_BUCKETS
-    sources: tuple[Source, ...] = ()
+    sources: tuple[SourceSum, ...] = ()
 
     @classmethod
     def of(cls, hashes: Hashes) -> Self:
@@ -83,10 +83,11 @@ class LearnedRows:
             sources = tuple(source for source in self.sources if is_known and source not in other.sources)
         return LearnedRows(n, total, buckets, sources)
 
-    def share_of(self, rows: LearnedRows, chance: float) -> float | None:
-        """Return the share of other rows that were learned: 1 exactly if all of these are, else an estimate.
+    def estimate_share(self, rows: LearnedRows, chance: float) -> float | None:
+        """Return the share of other rows that were learned: 1 if they are all rows, or those of one source.
 
-        None where nothing significant is found. `chance` is the probability that two rows are equal by chance.
+        Otherwise it is an estimate below 1. None if there are no other rows, if too many of them would be equal to
+        learned ones by `chance`, the probability that two rows are, or if the share is not significant.
         """
         if not rows.n_rows:
             return None
@@ -115,7 +116,7 @@ class RowHasher:
         n = min(len(codes), self.max_rows - self.n_rows)
         if n <= 0:
             return
-        hashes = hash_levels(codes[:n], classes) * _key("\0class")
+        hashes = hash_levels(codes[:n], classes) * _hash_feature_name("\0class")
         done: set[str] = set()
         for (kind, features), block in zip(self.layout.blocks, columns, strict=True):
             for j, (feature, column) in enumerate(zip(features, block)):
@@ -126,7 +127,7 @@ class RowHasher:
                     cells = hash_levels(column[:n], self.levels[j].list)
                 else:
                     cells = hash_texts(column[:n]) if kind == "bags" else hash_numbers(column[:n])
-                hashes += cells * _key(feature.name)
+                hashes += cells * _hash_feature_name(feature.name)
         self.parts.append(hash_row_numbers(hashes.view(np.int64)))
         self.n_rows += n
 
@@ -143,7 +144,7 @@ class RowHasher:
         return float((counts * (counts - 1.0)).sum() / (n * (n - 1.0))) if n > 1 else 0.0
 
 
-def _key(name: str) -> np.uint64:
+def _hash_feature_name(name: str) -> np.uint64:
     """Return the factor of a feature's hashes, an odd number."""
     return np.uint64(hash_word(name.encode("utf-8", SURROGATES)) | 1)
 
@@ -151,14 +152,18 @@ def _key(name: str) -> np.uint64:
 def hash_numbers(x: NDArray[np.float64]) -> Hashes:
     """Return a hash of each number; −0.0 is 0.0, and NaN is missing."""
     bits = (x + 0.0).view(np.uint64)
-    return np.where(np.isnan(x), np.uint64(MISSING), bits ^ (bits >> np.uint64(32)))
+    return np.where(np.isnan(x), np.uint64(MISSING_HASH), bits ^ (bits >> np.uint64(32)))
 
 
 def hash_levels(codes: NDArray[Any], names: Sequence[str]) -> Hashes:
     """Return the hash of the name of each code; −1 is missing, a code without a name was never learned."""
     used, inverse = np.unique(codes, return_inverse=True)
     table = [
-        MISSING if v < 0 else UNKNOWN if v >= len(names) else hash_word(names[v].encode("utf-8", SURROGATES))
+        MISSING_HASH
+        if v < 0
+        else UNKNOWN_HASH
+        if v >= len(names)
+        else hash_word(names[v].encode("utf-8", SURROGATES))
         for v in used.tolist()
     ]
     return np.array(table, dtype=np.uint64)[inverse.reshape(-1)]
@@ -173,5 +178,5 @@ def hash_texts(documents: Documents) -> Hashes:
         np.diff(offsets).astype(np.uint64) + np.uint64(1) << np.uint64(32)
     )
     if documents.missing is not None:
-        hashes[documents.missing] = MISSING
+        hashes[documents.missing] = MISSING_HASH
     return hashes

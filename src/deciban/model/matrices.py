@@ -210,7 +210,7 @@ def split_into_blocks(
     block: list[pa.RecordBatch] = []
     n_free, left = size, TEXT_BLOCK_BYTES
     for batch in batches:
-        ends = _text_ends(batch, texts)
+        ends = _sum_text_bytes(batch, texts)
         at = 0
         while at < batch.num_rows:
             n = min(n_free, batch.num_rows - at)
@@ -226,21 +226,21 @@ def split_into_blocks(
         yield block
 
 
-def _text_ends(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
+def _sum_text_bytes(batch: pa.RecordBatch, texts: Sequence[str]) -> Any:
     """Return the bytes of the columns `texts` before each row, and before the end; None if none is there."""
     here = [batch.column(name) for name in texts if batch.schema.get_field_index(name) >= 0]
     if not here:
         return None
     ends = np.zeros(batch.num_rows + 1, dtype=np.int64)
-    np.cumsum(sum(_text_bytes(column) for column in here), out=ends[1:])
+    np.cumsum(sum(_count_text_bytes(column) for column in here), out=ends[1:])
     return ends
 
 
-def _text_bytes(column: Any) -> Any:
+def _count_text_bytes(column: Any) -> Any:
     """Return the number of bytes of each text; 0 where it is missing, and for values that are not texts."""
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
-        return np.append(_text_bytes(column.dictionary), 0)[replace_nulls(column.indices.cast(pa.int64()), -1)]
+        return np.append(_count_text_bytes(column.dictionary), 0)[replace_nulls(column.indices.cast(pa.int64()), -1)]
     if types.is_string_view(kind) or types.is_binary_view(kind):
         column = column.cast(pa.large_binary())
     elif not (is_text(kind) or types.is_binary(kind) or types.is_large_binary(kind)):

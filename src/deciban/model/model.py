@@ -17,7 +17,7 @@ from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.distributed_scores import explain_parts
-from deciban.model.learned_ranges import learned_ranges
+from deciban.model.learned_ranges import bound_ranges
 from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
 from deciban.model.model_algebra import ModelAlgebra
 from deciban.model.model_options import Options, Origin, hide_markers, list_pseudo_counts
@@ -169,8 +169,9 @@ class Model(ModelAlgebra):
 
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
-        """The least and the greatest value that was learned of each column of numbers."""
-        return learned_ranges(self)
+        """The least and the greatest value learned of each column of numbers; bounds where these are unknown."""
+        extremes = self.origin.extremes
+        return bound_ranges(self._layout, self.ledger) if extremes is None else extremes.ranges()
 
     def _read_blocks(
         self, source: Source, allow_missing_columns: bool = False, monitor: UnseenValueMonitor | None = None

@@ -150,11 +150,16 @@ class ModelAlgebra(RenamedAttributes):
         self.__dict__.pop("_labels", None)
 
     def _copy_with(self, ledger: Ledger) -> Self:
+        """Return a copy with another ledger, without held-out results and calibration."""
         new = copy.copy(self)
         new._replace_ledger(ledger)
         return new
 
     def _combine(self, operation: Callable[[Any, Any], Any], other: Self, what: str) -> Self:
+        """Return the sum or difference of two models; refuse models that differ, and models with fitted weights.
+
+        Models whose dependence was counted on different cells lose it, with a warning.
+        """
         if not isinstance(other, ModelAlgebra):
             return NotImplemented
         self._need_sums(what, other)

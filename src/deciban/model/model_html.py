@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from deciban.model.description import Description
     from deciban.model.model import Model
 
-SHOWN_STRONGEST = 10
+N_HTML_FEATURES = 10
 """Number of the strongest features that are shown."""
 
-SHOWN_CLASSES = 12
+N_HTML_CLASSES = 12
 """Number of classes whose priors are shown."""
 
 
@@ -57,7 +57,7 @@ def _show_quality(model: Model) -> Markup | None:
 
 def show_priors(description: Description) -> Markup:
     """Return the classes with their prior probabilities."""
-    shares = description.classes[:SHOWN_CLASSES]
+    shares = description.classes[:N_HTML_CLASSES]
     more = len(description.classes) - len(shares)
     priors = draw_posterior([(share.label, share.prior) for share in shares], "prior of each class")
     return join(priors, make_list([f"… and {more} classes more"] if more else []))
@@ -65,7 +65,7 @@ def show_priors(description: Description) -> Markup:
 
 def show_strongest(description: Description) -> Markup | None:
     """Return the strongest features with their average evidence and what it rests on; None where there are none."""
-    shown = description.strongest[:SHOWN_STRONGEST]
+    shown = description.strongest[:N_HTML_FEATURES]
     if not shown:
         return None
     rows = []

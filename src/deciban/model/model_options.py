@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from deciban.errors import InputError, SchemaError
@@ -94,7 +94,7 @@ class Options:
 
     def assumption(self, layout: Layout) -> Assumption:
         """Return the assumption with a family for each block of features."""
-        families = tuple(self._family(kind, features, layout) for kind, features in layout.blocks)
+        families = tuple(self._make_family(kind, features, layout) for kind, features in layout.blocks)
         if self.auto and layout.texts and not self.words.has_integer_values:
             raise InputError(
                 f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and "
@@ -123,16 +123,15 @@ class Options:
         """Whether λ and γ of mixed covariances are still to be chosen, from rows."""
         return self.covariance == "mixed" and self.mixing is None
 
-    def _with_choice(self, family: Gaussian) -> Gaussian:
-        mixing = DEFAULT_MIXING if self.mixing is None else self.mixing
-        return replace(family, mixing=mixing, shrinkage=self.shrinkage, shrinkage_target="diagonal")
-
-    def _family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
+    def _make_family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
         match kind:
             case "moments" | "scatter":
                 covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")
                 family = Gaussian(covariance, prior_rows=float(self.parameter_prior), bounded=self.bounded)
-                return self._with_choice(family) if covariance == "mixed" else family
+                if covariance != "mixed":
+                    return family
+                mixing = DEFAULT_MIXING if self.mixing is None else self.mixing
+                return replace(family, mixing=mixing, shrinkage=self.shrinkage, shrinkage_target="diagonal")
             case "grid":
                 return Binned(self.pseudo_count)
             case "counts":
@@ -234,19 +233,8 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
     check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a._layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
-    names = [
-        "alpha",
-        "parameter_prior",
-        "covariance",
-        "mixing",
-        "shrinkage",
-        "unseen",
-        "most_levels",
-        "prior",
-        "bounded",
-        "dependence",
-    ]
-    for name in [*names, "markers"] if a._layout.levels or a._layout.texts else names:
+    ignored = {"words"} if a._layout.levels or a._layout.texts else {"words", "markers"}
+    for name in (each.name for each in fields(Options) if each.name not in ignored):
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
             x, y = (DEPENDENCE_ARGUMENTS[v] if name == "dependence" else repr(v) for v in (x, y))

@@ -32,7 +32,7 @@ from deciban.text import sample_texts
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
-Blocks = Callable[[], Iterator[NDArray[Any]]]
+PredictionBlocks = Callable[[], Iterator[NDArray[Any]]]
 """A function that yields the predictions of each block of rows."""
 
 INTEGER = re.compile("0|-?[1-9][0-9]*")
@@ -94,7 +94,9 @@ def predict_source(
     return to_source_type(source, predict_blocks, names, labels if wanted == "winner" else None)
 
 
-def to_source_type(source: Any, blocks: Blocks, names: Sequence[Any], labels: NDArray[Any] | None = None) -> Any:
+def to_source_type(
+    source: Any, blocks: PredictionBlocks, names: Sequence[Any], labels: NDArray[Any] | None = None
+) -> Any:
     """Return the predictions of all blocks in the source's type of object; a stream of Arrow batches for a file.
 
     Each block is one-dimensional (a column named names[0]) or has a column for each name; names that are not texts
@@ -138,7 +140,7 @@ def _to_arrow_array(values: NDArray[Any], labels: NDArray[Any] | None) -> Any:
     return pa.array(values, type=None if labels is None else pa.array(labels).type)
 
 
-def to_stream(blocks: Blocks, names: Sequence[Any], labels: NDArray[Any] | None = None) -> Any:
+def to_stream(blocks: PredictionBlocks, names: Sequence[Any], labels: NDArray[Any] | None = None) -> Any:
     """Return a reader of Arrow batches, one for each block of rows, computed when it is read."""
 
     def batch(values: NDArray[Any]) -> Any:

@@ -62,7 +62,7 @@ class FeatureParameters(ABC):
     def sections(self) -> list[Section]:
         """Return the printed parts."""
 
-    def _value_lines(self, format_value: Callable[[int], Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
+    def _format_values(self, format_value: Callable[[int], Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
         """Return a line for each value that is printed, and one that counts the others."""
         lines = [(value, format_value(v)) for v, value in enumerate(self.values[:MAX_PRINTED_VALUES])]
         left = self.n_left_out + len(self.values) - len(lines)
@@ -85,7 +85,7 @@ class LevelParameters(FeatureParameters):
         share = divide(count, total, np.nan)
         return cls(feature, values, {"count": count, "total": total, "theta_ml": share, "theta": theta}, **more)
 
-    def quotient(self, k: int, v: int) -> str:
+    def write_quotient(self, k: int, v: int) -> str:
         """Return θ as the quotient of counts, "4/8"; the number where it is another, as for a class without rows."""
         n, total, theta = (float(self.figures[name][k, v]) for name in ("count", "total", "theta"))
         above, below = n + self.alpha, total + self.alpha * self.n_alphas
@@ -96,15 +96,15 @@ class LevelParameters(FeatureParameters):
         """Return the counts, and θ without and with α."""
         count, total, share, theta = (self.figures[name] for name in ("count", "total", "theta_ml", "theta"))
         K = range(len(count))
-        counts = self._value_lines(lambda v: _format_figures(count[:, v]))
+        counts = self._format_values(lambda v: _format_figures(count[:, v]))
         counts += [("N", _format_figures(total[:, 0]))] if len(self.values) else []
-        shares = self._value_lines(
+        shares = self._format_values(
             lambda v: [_equate(format_quotient(count[k, v], total[k, v]), share[k, v]) for k in K]
         )
         sections = [Section("counts n", counts), Section("n/N, without a pseudo-count", shares)]
         if not self.alpha:
             return sections
-        smoothed = self._value_lines(lambda v: [_equate(self.quotient(k, v), theta[k, v]) for k in K])
+        smoothed = self._format_values(lambda v: [_equate(self.write_quotient(k, v), theta[k, v]) for k in K])
         return [*sections, Section(f"(n + α)/(N + αV), α = {self.alpha:g}, V = {self.n_alphas:g}", smoothed)]
 
 
@@ -124,7 +124,7 @@ class NumberParameters(FeatureParameters):
 
     def _make_section(self, title: str, figure: Array) -> Section:
         """Return the part of one figure of all values."""
-        return Section(title, self._value_lines(lambda v: _format_figures(figure[:, v])))
+        return Section(title, self._format_values(lambda v: _format_figures(figure[:, v])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class RateParameters(FeatureParameters):
 class PriorParameters(FeatureParameters):
     """The rows of each class and its prior probability."""
 
-    def quotient(self, k: int) -> str:
+    def write_quotient(self, k: int) -> str:
         """Return the prior as the quotient of counts, "9/14"; the number where it is another."""
         n, total, _, prior = (float(figure[k, 0]) for figure in self.figures.values())
         return (
@@ -186,7 +186,7 @@ class ParameterTable(Result):
     features: tuple[FeatureParameters, ...]
     notes: tuple[str, ...] = ()
 
-    def _columns(self) -> dict[str, list[Any]]:
+    def _list_columns(self) -> dict[str, list[Any]]:
         """Return the columns of the frame: a row for each feature, value and class."""
         found: dict[str, list[Any]] = {"feature": [], "value": [], "class": []}
         K = len(self.classes)
@@ -201,11 +201,11 @@ class ParameterTable(Result):
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """Return a frame with a row for each value of the column and class."""
-        return make_frame(self._columns(), kind)
+        return make_frame(self._list_columns(), kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as JSON values, `rows` as those of the frame."""
-        columns = self._columns()
+        columns = self._list_columns()
         rows = [dict(zip(columns, line)) for line in zip(*columns.values())]
         alphas = {each.feature: each.alpha for each in self.features if hasattr(each, "alpha")}
         head = {"column": self.column, "role": self.role, "classes": list(self.classes), "alpha": alphas}
@@ -275,22 +275,21 @@ def find_prior_parameters(model: Model) -> PriorParameters:
 
 
 def find_parameters(
-    model: Model, naive: GenerativeModel | None, feature: Feature, most: int | None = None
+    model: Model, naive: GenerativeModel, feature: Feature, most: int | None = None
 ) -> FeatureParameters:
-    """Return the parameters of a feature by naive Bayes: `naive` is the unsolved model of the rows."""
-    naive = naive or model._naive.unsolved()
+    """Return the parameters of a feature by `naive`, the unsolved naive Bayes model of the rows."""
     block = next(b for b, group in enumerate(model._layout.blocks) if feature in group.features)
     kind, features = model._layout.blocks[block]
     j, names = features.index(feature), [each.name for each in features]
     if kind == "bags":
-        return _word_parameters(naive, block, feature.name, most)
+        return _find_word_parameters(naive, block, feature.name, most)
     if kind == "moments":
-        return _number_parameters(naive, block, j, feature.name)
+        return _find_number_parameters(naive, block, j, feature.name)
     if kind == "scatter":
-        return _covariance_parameters(naive, block, j, names)
+        return _find_covariance_parameters(naive, block, j, names)
     if kind == "counts":
-        return _rate_parameters(naive, block, j, feature.name)
-    return _level_parameters(BlockSummariser(naive, block, model._labels, names), j, most)
+        return _find_rate_parameters(naive, block, j, feature.name)
+    return _find_level_parameters(BlockSummariser(naive, block, model._labels, names), j, most)
 
 
 def _choose_commonest(count: Array, most: int | None) -> NDArray[np.intp]:
@@ -300,7 +299,7 @@ def _choose_commonest(count: Array, most: int | None) -> NDArray[np.intp]:
     return np.argsort(-count, kind="stable")[:most]
 
 
-def _level_parameters(summariser: BlockSummariser, j: int, most: int | None) -> LevelParameters:
+def _find_level_parameters(summariser: BlockSummariser, j: int, most: int | None) -> LevelParameters:
     """Return the parameters of a flag, category, part of a date, or number in bins."""
     table = summariser.table(j)
     assert table is not None
@@ -330,7 +329,7 @@ def count_words(naive: GenerativeModel, block: int) -> SelectedWords:
     return selected
 
 
-def _word_parameters(naive: GenerativeModel, block: int, name: str, most: int | None) -> LevelParameters:
+def _find_word_parameters(naive: GenerativeModel, block: int, name: str, most: int | None) -> LevelParameters:
     """Return the parameters of the words of a text."""
     words: Any = naive.complete.schema.blocks[block].names
     if words is None:
@@ -360,7 +359,7 @@ def make_word_parameters(
     )  # fmt: skip
 
 
-def _number_parameters(naive: GenerativeModel, block: int, j: int, name: str) -> NumberParameters:
+def _find_number_parameters(naive: GenerativeModel, block: int, j: int, name: str) -> NumberParameters:
     """Return the parameters of a Gaussian: those of the score form, and the variance of the rows alone."""
     part: Any = naive.complete.parts[block]
     form: Any = naive.solved.forms[block]
@@ -371,7 +370,7 @@ def _number_parameters(naive: GenerativeModel, block: int, j: int, name: str) ->
     )
 
 
-def _covariance_parameters(naive: GenerativeModel, block: int, j: int, names: Sequence[str]) -> NumberParameters:
+def _find_covariance_parameters(naive: GenerativeModel, block: int, j: int, names: Sequence[str]) -> NumberParameters:
     """Return the means of joined numbers, and their covariances with number j."""
     part = naive.complete.parts[block]
     form: Any = naive.solved.forms[block]
@@ -385,7 +384,7 @@ def _covariance_parameters(naive: GenerativeModel, block: int, j: int, names: Se
     )
 
 
-def _rate_parameters(naive: GenerativeModel, block: int, j: int, name: str) -> RateParameters:
+def _find_rate_parameters(naive: GenerativeModel, block: int, j: int, name: str) -> RateParameters:
     """Return the parameters of a Poisson rate."""
     part = naive.complete.parts[block]
     family: Any = naive.assumption.families[block]

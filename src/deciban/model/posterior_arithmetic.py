@@ -21,6 +21,7 @@ from deciban.linear.fitted_model import FittedModel
 from deciban.model.cell_values import format_value
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.parameter_tables import (
+    FeatureParameters,
     LevelParameters,
     count_words,
     find_parameters,
@@ -113,14 +114,15 @@ class PosteriorArithmetic:
 
 
 class Unit(NamedTuple):
-    """Cells that have one factor: columns of a block's matrix, what they are, and the evidence that ranks them."""
+    """Cells that have one factor: columns of a block's matrix, what they are, and the log ratio that ranks them."""
 
     block: int
     columns: list[int]
     what: str
     column: str
     value: Any
-    evidence: float
+    log_ratio: float
+    """|ln p(x|k)/p(x|l)|, k and l the two most probable classes."""
     feature: Feature | None = None
     """The feature, where it is not joined with others, nor a word."""
 
@@ -150,28 +152,32 @@ class ArithmeticWriter:
         """Return the factors of a row: the prior, fitted constants, the strongest cells, and all others as one."""
         parts = [engines.prepare_rows(part, needs) for part, needs in zip(parts, self.solved.needs)]
         units = self._list_units(parts, cells)
-        strongest = sorted(range(len(units)), key=lambda i: -abs(units[i].evidence))[:most]
+        strongest = sorted(range(len(units)), key=lambda i: -units[i].log_ratio)[:most]
         shown = [units[i] for i in sorted(strongest)]
-        factors = [self._prior(), *self._constant(parts), *(self._cell_factor(parts, unit) for unit in shown)]
+        factors = [
+            self._make_prior_factor(),
+            *self._make_constant_factors(parts),
+            *(self._make_cell_factor(parts, unit) for unit in shown),
+        ]
         if len(shown) < len(units):
             factors.append(self._combine_others(parts, shown, len(units) - len(shown)))
         by = self.scorer.calibration
         return PosteriorArithmetic(self.model.classes, factors, predicted, None if by is None else str(by.map))
 
-    def _prior(self) -> Factor:
+    def _make_prior_factor(self) -> Factor:
         """Return the class prior; before a calibration that under which it was fitted."""
         by = self.scorer.calibration
         logs = self.solved.log_prior if by is None else by.log_prior
         formulas = list(map(format_power, logs))
         if np.array_equal(logs, self.solved.log_prior):
             parameters = find_prior_parameters(self.model)
-            formulas = [parameters.quotient(k) for k in range(self.n_classes)]
+            formulas = [parameters.write_quotient(k) for k in range(self.n_classes)]
         return Factor(f"p({self.model.target})", None, None, formulas, logs)
 
-    def _constant(self, parts: Sequence[Any]) -> list[Factor]:
+    def _make_constant_factors(self, parts: Sequence[Any]) -> list[Factor]:
         """Return the constants of fitted scores as one factor; naive Bayes has none."""
         logs = np.zeros(self.n_classes) if self.solved.bias is None else self.solved.bias
-        logs = logs + sum(self._score(b, _blank(part)) for b, part in enumerate(parts))
+        logs = logs + sum(self._score(b, _keep_cells(part, [])) for b, part in enumerate(parts))
         return [Factor("bias", None, None, _format_powers(logs), logs)] if logs.any() else []
 
     def _score(self, block: int, X: Any) -> Array:
@@ -183,22 +189,23 @@ class ArithmeticWriter:
         """Return the cells that are not missing in the order of the table, then the words, the strongest first."""
         table = [feature.name for feature in self.model._layout.features_in_table_order()]
         cell, units, words = dict(zip(table, cells)), list[tuple[int, Unit]](), list[Unit]()
-        for b, ((kind, features), evidence) in enumerate(zip(self.model._layout.blocks, self._rank(parts))):
+        log_ratios = self._compute_log_ratios(parts)
+        for b, ((kind, features), ratios) in enumerate(zip(self.model._layout.blocks, log_ratios)):
             if kind == "bags":
-                words += self._word_units(b, parts[b], features[0], evidence)
+                words += self._list_word_units(b, parts[b], features[0], ratios)
                 continue
             present = [j for j in range(len(features)) if not _is_missing(parts[b][0, j])]
             if kind == "pairs":
-                unit = Unit(b, present, "dependence", "dependence", None, float(evidence.sum()))
-                units.append((len(table), unit))
+                unit = Unit(b, present, "dependence", "dependence", None, float(ratios.sum()))
+                units += [(len(table), unit)] if present else []
                 continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
-                unit = _join_cells(b, group, features, cell, float(evidence[group].sum()))
+                unit = _make_unit(b, group, features, cell, float(ratios[group].sum()))
                 units.append((table.index(features[group[0]].name), unit))
-        words.sort(key=lambda unit: -unit.evidence)
+        words.sort(key=lambda unit: -unit.log_ratio)
         return [*(unit for _, unit in sorted(units, key=lambda pair: pair[0])), *words]
 
-    def _rank(self, parts: Sequence[Any]) -> list[Array]:
+    def _compute_log_ratios(self, parts: Sequence[Any]) -> list[Array]:
         """Return |ln p(x_j|k)/p(x_j|l)| of each column, k and l the two most probable classes; ∞ if undefined."""
         joint = sum(self._score(b, part) for b, part in enumerate(parts)) + self.solved.log_prior
         k, l = (np.array([c]) for c in np.argsort(-joint, kind="stable")[:2])
@@ -207,7 +214,7 @@ class ArithmeticWriter:
         rows = [p.features.toarray() if engines.is_sparse(p.features) else np.asarray(p.features) for p in pieces]
         return [np.nan_to_num(np.abs(row[0]), nan=np.inf, posinf=np.inf) for row in rows]
 
-    def _word_units(self, block: int, X: Any, feature: Feature, evidence: Array) -> list[Unit]:
+    def _list_word_units(self, block: int, X: Any, feature: Feature, log_ratios: Array) -> list[Unit]:
         """Return the words of a text that the model knows; those without a name are named by their number."""
         texts = self.model._layout.texts
         names = vocabularies(self.scorer.outline)[texts.index(feature)]
@@ -217,13 +224,13 @@ class ArithmeticWriter:
             if times and not (mute is not None and mute[v]):
                 word = f"word {v}" if names is None else names[v]
                 what = f"{feature.name}: {format_word(word)}" if len(texts) > 1 else format_word(word)
-                units.append(Unit(block, [v], what, feature.name, word, float(evidence[v])))
+                units.append(Unit(block, [v], what, feature.name, word, float(log_ratios[v])))
         return units
 
-    def _cell_factor(self, parts: Sequence[Any], unit: Unit) -> Factor:
+    def _make_cell_factor(self, parts: Sequence[Any], unit: Unit) -> Factor:
         """Return the factor of a cell, of a word, or of the cells of joined numbers."""
         X = parts[unit.block]
-        logs = self._score(unit.block, _keep(X, unit.columns)) - self._score(unit.block, _blank(X))
+        logs = self._score(unit.block, _keep_cells(X, unit.columns)) - self._score(unit.block, _keep_cells(X, []))
         what, formulas = unit.what, _format_powers(logs)
         if self.naive is not None:
             what, formulas = self._write_formulas(X, unit, logs)
@@ -235,8 +242,8 @@ class ArithmeticWriter:
         K, x = range(self.n_classes), X[0, unit.columns[0]]
         if kind == "bags":
             times = f"^{x:g}" if x != 1 else ""
-            parameters = self._word_parameters(unit)
-            return unit.what, [f"({q}){times}" if times else q for q in (parameters.quotient(k, 0) for k in K)]
+            parameters = self._find_word_parameters(unit)
+            return unit.what, [f"({q}){times}" if times else q for q in (parameters.write_quotient(k, 0) for k in K)]
         if kind == "pairs":
             return "dependence", list(map(format_power, logs))
         if kind == "scatter" or unit.feature is None:
@@ -244,15 +251,14 @@ class ArithmeticWriter:
         if kind == "moments":
             return unit.what, self._write_densities(unit, x, logs)
         if kind == "counts":
-            rates = find_parameters(self.model, self.naive, unit.feature).figures["rate"][:, 0]
+            rates = self._find_parameters(unit).figures["rate"][:, 0]
             plain = x * np.log(np.where(rates > 0, rates, 1.0)) - rates - log_factorials(np.atleast_1d(x))
             return unit.what, _mark_bounded([f"Poisson({x:g}; {rate:.4g})" for rate in rates], plain, logs)
         return self._write_quotients(X, unit, logs)
 
     def _write_densities(self, unit: Unit, x: float, logs: Array) -> list[str]:
         """Return N(x; μ, σ²) of each class, marked where it is bounded; the value alone where a class has no rows."""
-        assert unit.feature is not None
-        figures = find_parameters(self.model, self.naive, unit.feature).figures
+        figures = self._find_parameters(unit).figures
         n, mean, variance = (figures[name][:, 0] for name in ("count", "mean", "variance"))
         plain = -((x - mean) ** 2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
         texts = [f"N({x:.6g}; {m:.4g}, {v:.4g})".replace("-", "−") for m, v in zip(mean, variance)]
@@ -261,8 +267,7 @@ class ArithmeticWriter:
 
     def _write_quotients(self, X: Any, unit: Unit, logs: Array) -> tuple[str, list[str]]:
         """Return what the cell is, with the bin of a number, and θ of each class as a quotient of counts."""
-        assert unit.feature is not None
-        parameters = find_parameters(self.model, self.naive, unit.feature)
+        parameters = self._find_parameters(unit)
         assert isinstance(parameters, LevelParameters)
         form: Any = self.solved.forms[unit.block]
         j = unit.columns[0]
@@ -270,7 +275,13 @@ class ArithmeticWriter:
         if v < 0:
             return f"{unit.what} (never seen)", list(map(format_power, logs))
         what = f"{unit.what} ({parameters.values[v]})" if isinstance(form, Steps) else unit.what
-        return what, [parameters.quotient(k, v) for k in range(self.n_classes)]
+        return what, [parameters.write_quotient(k, v) for k in range(self.n_classes)]
+
+    def _find_parameters(self, unit: Unit) -> FeatureParameters:
+        """Return the parameters of a unit's feature by naive Bayes."""
+        assert self.naive is not None
+        assert unit.feature is not None
+        return find_parameters(self.model, self.naive, unit.feature)
 
     def _find_level(self, block: int, j: int, code: int) -> int:
         """Return the place of a level among those with parameters of their own; −1 if it was never seen."""
@@ -283,7 +294,7 @@ class ArithmeticWriter:
         place = int(separate.column[full.offset[j] + code])
         return -1 if place < 0 else place - int(separate.counts.offset[j])
 
-    def _word_parameters(self, unit: Unit) -> LevelParameters:
+    def _find_word_parameters(self, unit: Unit) -> LevelParameters:
         """Return the parameters of one word."""
         assert self.naive is not None
         counted = count_words(self.naive, unit.block)
@@ -295,7 +306,7 @@ class ArithmeticWriter:
         logs = np.zeros(self.n_classes)
         for b, X in enumerate(parts):
             dropped = [j for unit in shown if unit.block == b for j in unit.columns]
-            logs = logs + self._score(b, _drop(X, dropped)) - self._score(b, _blank(X))
+            logs = logs + self._score(b, _drop_cells(X, dropped)) - self._score(b, _keep_cells(X, []))
         return Factor(f"{n} more", None, None, list(map(format_power, logs)), logs)
 
 
@@ -310,37 +321,27 @@ def _is_missing(x: Any) -> bool:
     return bool(np.isnan(x) if isinstance(x, np.floating) else x < 0)
 
 
-def _join_cells(
-    block: int, columns: list[int], features: Sequence[Feature], cells: dict[str, Any], evidence: float
+def _make_unit(
+    block: int, columns: list[int], features: Sequence[Feature], cells: dict[str, Any], log_ratio: float
 ) -> Unit:
     """Return the unit of one cell, or of several that are joined."""
     chosen = [features[j] for j in columns]
     names, values = [f.name for f in chosen], [cells[f.name] for f in chosen]
     what = ", ".join(f"{name} = {format_value(value)}" for name, value in zip(names, values))
     if len(chosen) == 1:
-        return Unit(block, columns, what, names[0], values[0], evidence, chosen[0])
+        return Unit(block, columns, what, names[0], values[0], log_ratio, chosen[0])
     joined = JOIN_SEPARATOR.join(str(format_value(value)) for value in values)
-    return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, evidence)
+    return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, log_ratio)
 
 
-def _blank(X: Any) -> Any:
-    """Return a row like X in which every cell is missing, or no word occurs."""
-    if engines.is_sparse(X):
-        return type(X)(X.shape, dtype=X.dtype)
-    return np.full_like(X, np.nan if X.dtype.kind == "f" else -1)
+def _keep_cells(X: Any, columns: Sequence[int]) -> Any:
+    """Return a row with the cells of these columns, or these words, all others missing."""
+    present = X.indices if engines.is_sparse(X) else np.arange(X.shape[1])
+    return _drop_cells(X, np.setdiff1d(present, columns))
 
 
-def _keep(X: Any, columns: Sequence[int]) -> Any:
-    """Return the row with these columns only, all others missing."""
-    if engines.is_sparse(X):
-        return _drop(X, np.setdiff1d(X.indices, columns))
-    kept = _blank(X)
-    kept[:, columns] = X[:, columns]
-    return kept
-
-
-def _drop(X: Any, columns: Sequence[int] | NDArray[Any]) -> Any:
-    """Return the row with these columns missing."""
+def _drop_cells(X: Any, columns: Sequence[int] | NDArray[Any]) -> Any:
+    """Return a row in which the cells of these columns are missing, or these words do not occur."""
     row = X.copy()
     if engines.is_sparse(X):
         row.data[np.isin(row.indices, columns)] = 0

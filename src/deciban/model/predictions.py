@@ -49,7 +49,10 @@ class Predictions:
         self.schema = pa.schema(list(zip([*view.copied, *added], types)))
 
     def stream(self, allow: bool, called: Counter[str]) -> Iterator[Any]:
-        """Yield a batch for each block of rows; `called` counts the predictions."""
+        """Yield a batch for each block of rows; add the number of rows of each prediction to `called`.
+
+        `allow`: columns of the model may be absent.
+        """
         for batches, parts in self.model._read_blocks(self.view, allow, self.monitor):
             log_p = self.model._score(parts, "log_posterior")
             winner = self.model._decide(parts, log_p, self.rule, self.reject_novel)

@@ -88,7 +88,7 @@ def explain_table_rows(
         winner, other = (labels[i : i + 1].tolist()[0] for labels in (explanation.winner, explanation.runner_up))
         row = RowExplanation(
             start + i + 1, model.classes[k], posterior[k], labels.get(truth, truth), winner, other,
-            explanation.entries(i), float(explanation.total[i]), name, words_of_row(explanation, i),
+            explanation.entries(i), float(explanation.total[i]), name, find_row_words(explanation, i),
             explanation.unseen_values(i), explanation.detailed_entries(i), work[i],
         )  # fmt: skip
         found.append(row)
@@ -104,7 +104,7 @@ class RowWords:
     others: Sequence[Reason]
 
 
-def words_of_row(explanation: Explanation, row: int) -> RowWords | None:
+def find_row_words(explanation: Explanation, row: int) -> RowWords | None:
     """Return the words of a row with their evidence; None if the model reads no texts."""
     if not isinstance(explanation, TableExplanation):
         return None

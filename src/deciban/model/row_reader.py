@@ -57,7 +57,10 @@ class RowReader:
         self._dense = [group for group in layout.blocks if group.kind not in ("pairs", "bags")]
         self._pairs = [group.features for group in layout.blocks if group.kind == "pairs"]
         self._matrices = model._make_matrices()
-        self._readers = [(self._make_readers(kind, features), _dtype(kind)) for kind, features in self._dense]
+        self._readers = [
+            (self._make_readers(kind, features), np.int64 if kind == "levels" else np.float64)
+            for kind, features in self._dense
+        ]
 
     def read(self, rows: Sequence[Row]) -> list[Any] | None:
         """Return a matrix for each block of features; None where a row is unusual."""
@@ -84,12 +87,14 @@ class RowReader:
         """Return a function for each feature that reads its cell of a row, or raises Unusual or a KeyError."""
         if kind != "levels":
             ranges = self._model.ranges
-            return [_read_number(f.column, *ranges.get(f.name, (-np.inf, np.inf))) for f in features]
+            return [_make_number_reader(f.column, *ranges.get(f.name, (-np.inf, np.inf))) for f in features]
         numeric = {column.name for column in self._model.columns if column.numeric}
         known = self._model._scorer.level_names
-        return [self._read_level(f, names, f.column in numeric) for f, names in zip(features, known, strict=True)]
+        return [
+            self._make_level_reader(f, names, f.column in numeric) for f, names in zip(features, known, strict=True)
+        ]
 
-    def _read_level(self, feature: Feature, names: Sequence[str], is_numeric: bool) -> Callable[[Row], int]:
+    def _make_level_reader(self, feature: Feature, names: Sequence[str], is_numeric: bool) -> Callable[[Row], int]:
         """Return a function that finds the code of a level: of a text in a dictionary, of others by conversion."""
         if feature.joined:
             return _refuse
@@ -146,7 +151,9 @@ class RowReader:
         return X
 
 
-def _read_number(column: str, low: float, high: float) -> Callable[[Row], float]:
+def _make_number_reader(column: str, low: float, high: float) -> Callable[[Row], float]:
+    """Return a function that reads a number of a row, NaN where it is missing; Unusual outside of low to high."""
+
     def read(row: Row) -> float:
         cell = row[column]
         if type(cell) is float or (type(cell) is int and -MAX_EXACT_INTEGER <= cell <= MAX_EXACT_INTEGER):
@@ -162,7 +169,3 @@ def _read_number(column: str, low: float, high: float) -> Callable[[Row], float]
 def _refuse(row: Row) -> int:
     """Leave every row to the reading of tables, where a feature is not a single level."""
     raise Unusual
-
-
-def _dtype(kind: Kind) -> type[np.generic]:
-    return np.int64 if kind == "levels" else np.float64

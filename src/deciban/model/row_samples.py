@@ -61,10 +61,7 @@ class RowSample:
 
     def add(self, other: RowSample, size: SampleSize) -> RowSample:
         """Return the sample of the rows that both are drawn from, cut to `size`."""
-        keys, limit = np.concatenate([self.keys, other.keys]), min(self.limit, other.limit)
-        tables = [sample.table for sample in (self, other) if sample.table is not None]
-        table = pa.concat_tables(tables, promote_options="permissive") if tables else None
-        return RowSample(keys, table, limit).cut(size)
+        return concatenate_samples([self, other], min(self.limit, other.limit)).cut(size)
 
     def cut(self, size: SampleSize) -> RowSample:
         """Return the rows with the lowest keys, as many as `size` allows; the limit is lowered accordingly."""
@@ -80,6 +77,13 @@ class RowSample:
     def folds(self, n_folds: int) -> NDArray[np.int32]:
         """Return the fold of each row."""
         return assign_folds_by_key(self.keys, n_folds)
+
+
+def concatenate_samples(samples: Sequence[RowSample], limit: int) -> RowSample:
+    """Return the rows of all samples as one sample with this limit."""
+    keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(sample.keys for sample in samples)])
+    tables = [sample.table for sample in samples if sample.table is not None]
+    return RowSample(keys, pa.concat_tables(tables, promote_options="permissive") if tables else None, limit)
 
 
 def assign_folds_by_key(keys: Keys, n_folds: int) -> NDArray[np.int32]:
@@ -118,10 +122,7 @@ class RowSampler:
 
     def _trim(self) -> None:
         """Replace the kept samples by one, cut to `size`; lower the limit to its highest key."""
-        keys = np.concatenate([np.zeros(0, dtype=np.uint64), *(sample.keys for sample in self.kept)])
-        tables = [sample.table for sample in self.kept if sample.table is not None]
-        table = pa.concat_tables(tables, promote_options="permissive") if tables else None
-        joined = RowSample(keys, table, self.limit).cut(self.size)
+        joined = concatenate_samples(self.kept, self.limit).cut(self.size)
         self.kept, self.n_rows, self.limit = [joined], len(joined.keys), joined.limit
 
     def sample(self) -> RowSample:

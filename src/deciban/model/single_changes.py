@@ -21,10 +21,10 @@ from deciban.sources.source import Source, open_source
 if TYPE_CHECKING:
     from deciban.model.model import Model
 
-GRID_POINTS = 65
+N_COARSE_VALUES = 65
 """Values of a number that are tried across its learned range."""
 
-FINE_POINTS = 33
+N_FINE_VALUES = 33
 """Values that are tried between the last value of the grid that keeps the prediction and the first that flips it."""
 
 MAX_TRIED_LEVELS = 200
@@ -129,31 +129,36 @@ class ChangeSearch:
 
     def change_numbers(self) -> list[SingleChange]:
         """Return the nearest value of each number that flips the prediction: from a grid, refined, and rounded."""
-        numbers = [name for name in self._number_columns() if self._row[name] is not None]
+        numbers = [name for name in self._list_number_columns() if self._row[name] is not None]
         grids = {name: self._make_grid(name) for name in numbers}
         spans = self._find_nearest(grids)
         fine = {name: _refine(self._row[name], span, self._is_whole(name)) for name, span in spans.items()}
         nearest = self._find_nearest(fine)
-        found = {name: (self._round(name, *nearest[name]) if name in nearest else [spans[name][1]]) for name in spans}
+        found = {
+            name: (self._round_away(name, *nearest[name]) if name in nearest else [spans[name][1]]) for name in spans
+        }
         tried = [(name, value) for name, values in found.items() for value in values]
         changes: dict[str, SingleChange] = {}
         for (name, value), posterior in zip(tried, self._try(tried)):
             if name not in changes and not np.isnan(posterior[0]):
                 changes[name] = self._make_change(
-                    name, value, posterior, abs(value - self._row[name]) / self._width(name)
+                    name, value, posterior, abs(value - self._row[name]) / self._measure_range(name)
                 )
         return [*changes.values(), *self._fill_missing()]
 
     def _fill_missing(self) -> list[SingleChange]:
         """Return the most decisive value for each number that is missing, where one flips the prediction."""
-        missing = {name: self._make_grid(name) for name in self._number_columns() if self._row[name] is None}
+        missing = {name: self._make_grid(name) for name in self._list_number_columns() if self._row[name] is None}
         tried = [(name, value) for name, grid in missing.items() for value in grid]
         return self._choose_most_probable(tried)
 
     def change_levels(self) -> list[SingleChange]:
         """Return the level of each flag or category that flips the prediction most clearly."""
         tried = [
-            (name, level) for name, levels in self._levels().items() for level in levels if level != self._row[name]
+            (name, level)
+            for name, levels in self._list_levels().items()
+            for level in levels
+            if level != self._row[name]
         ]
         return self._choose_most_probable(tried)
 
@@ -195,13 +200,13 @@ class ChangeSearch:
         for name, grid in grids.items():
             before = self._row[name]
             sides = [v for v in grid if v > before], [v for v in reversed(grid) if v < before]
-            spans = [_first_flip(before, side, [flips[name, v] for v in side]) for side in sides]
+            spans = [_find_first_flip(before, side, [flips[name, v] for v in side]) for side in sides]
             near = [span for span in spans if span is not None]
             if near:
                 found[name] = min(near, key=lambda span: abs(span[1] - before))
         return found
 
-    def _round(self, name: str, kept: float, flipping: float) -> list[float]:
+    def _round_away(self, name: str, kept: float, flipping: float) -> list[float]:
         """Return a value with few digits just beyond the one that flips, and that one itself."""
         step = abs(flipping - kept)
         if self._is_whole(name) or not step > 0:
@@ -212,12 +217,15 @@ class ChangeSearch:
 
     def _make_grid(self, name: str) -> list[float]:
         """Return values across the learned range of a number, whole ones where it has whole values."""
-        values = np.linspace(*self._ranges[name], GRID_POINTS)
-        decimals = 0 if self._is_whole(name) else math.ceil(-math.log10(self._width(name) / GRID_POINTS)) + 1
+        values = np.linspace(*self._ranges[name], N_COARSE_VALUES)
+        decimals = (
+            0 if self._is_whole(name) else math.ceil(-math.log10(self._measure_range(name) / N_COARSE_VALUES)) + 1
+        )
         values = np.unique(values.round(decimals))
         return [float(value) for value in values if np.isfinite(value) and value != self._row[name]]
 
-    def _width(self, name: str) -> float:
+    def _measure_range(self, name: str) -> float:
+        """Return the width of the learned range of a number; 1 where it has one value."""
         low, high = self._ranges[name]
         return (high - low) or 1.0
 
@@ -226,13 +234,15 @@ class ChangeSearch:
         known = [*self._ranges[name], *([] if self._row[name] is None else [self._row[name]])]
         return all(math.isfinite(value) and float(value).is_integer() for value in known)
 
-    def _number_columns(self) -> list[str]:
+    def _list_number_columns(self) -> list[str]:
+        """Return the columns of numbers whose range is known."""
         levels = BLOCKS["levels"]
         names = [c.name for c in self._model.columns if c.modelled_features and c.role not in (*levels, "text")]
         return [name for name in names if name in self._ranges]
 
-    def _levels(self) -> dict[str, list[Any]]:
+    def _list_levels(self) -> dict[str, list[Any]]:
         """Return the learned levels of each flag and category, as its cells have them."""
+        numeric = {column.name for column in self._model.columns if column.numeric}
         found: dict[str, list[Any]] = {}
         for feature, names in zip(self._model._layout.levels, self._model._scorer.level_names):
             if feature.part is not None:
@@ -240,14 +250,11 @@ class ChangeSearch:
             split = zip(*map(split_levels, names)) if feature.joined else [tuple(names)]
             for column, levels in zip(feature.columns, split):
                 known = list(dict.fromkeys(levels))[:MAX_TRIED_LEVELS]
-                found[column] = [_to_cell(level, self._row[column], self._is_numeric(column)) for level in known]
+                found[column] = [_to_cell(level, self._row[column], column in numeric) for level in known]
         return found
 
-    def _is_numeric(self, column: str) -> bool:
-        return any(each.numeric for each in self._model.columns if each.name == column)
 
-
-def _first_flip(before: float, values: Sequence[float], flips: Iterable[bool]) -> tuple[float, float] | None:
+def _find_first_flip(before: float, values: Sequence[float], flips: Iterable[bool]) -> tuple[float, float] | None:
     """Return the first value that flips and the one before it; None where none does."""
     last = before
     for value, is_flipped in zip(values, flips):
@@ -259,7 +266,7 @@ def _first_flip(before: float, values: Sequence[float], flips: Iterable[bool]) -
 
 def _refine(before: float, span: tuple[float, float], is_whole: bool) -> list[float]:
     """Return values from the last that keeps a prediction to the first that flips it, in ascending order."""
-    values = np.linspace(*span, FINE_POINTS)
+    values = np.linspace(*span, N_FINE_VALUES)
     if is_whole:
         values = values.round()
     return [float(value) for value in np.unique(values) if value != before]

@@ -34,23 +34,12 @@ MIN_CELLS_PER_JOB = 1 << 15
 """Columns that have fewer cells are counted several at a time: 1000 columns of 50 rows took 2.2 s one by one."""
 
 Progress = Callable[[int], None]
-"""A function that is called with the number of rows read so far; see `begin_counting`."""
+"""A function that is called with the number of rows read so far.
+
+It may have a method `begin(doing, things, total)`, which is called before other things than rows are counted."""
 
 FoldAssigner = Callable[[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int32]]
 """A function that returns the fold of each row, by its class code and its number in the table; rows come in order."""
-
-
-def begin_counting(progress: Progress | None, doing: str, things: str, total: int) -> Progress | None:
-    """Begin to count other things than rows read, of which there are `total`; return the function to call.
-
-    A progress function that can do that has a method `begin`; it is called as `begin(doing, things, total)`. Of any
-    other function None is returned: it would take the number for one of rows.
-    """
-    begin = getattr(progress, "begin", None)
-    if begin is None:
-        return None
-    begin(doing, things, total)
-    return progress
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,7 @@ class TableSummariser:
     """The statistics of the rows that have been read so far.
 
     A row of class k in fold f is counted as class k·F + f, so that one pass over the rows fills all folds; the
-    classes and level names are in order of appearance until `ledgers` sorts them.
+    classes and level names are in order of appearance until `ledger_by_fold` sorts them.
     """
 
     layout: Layout
@@ -126,7 +115,7 @@ class TableSummariser:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
-        blocks = row_blocks(source, self._required_columns(source), self.layout)
+        blocks = row_blocks(source, self._check_required_columns(source), self.layout)
         for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):
                 self._count(rows)
@@ -135,21 +124,20 @@ class TableSummariser:
             yield rows
         self.marker_counts = source.all_counts() if isinstance(source, WithoutMarkers) else {}
 
-    def _required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
+    def _check_required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):
             if name is not None and name not in source.columns:
                 raise InputError(
                     f"{source.name} has no column {name!r} for the {what}{did_you_mean(name, source.columns) or '.'} "
                     f"Its columns: {list_names(source.columns)}"
                 )
-        wanted: dict[str, ColumnReading] = {
-            **check_columns(source, self.layout.readings(), False),
-            self.target: "label",
-        }
-        return wanted if self.weights is None else {**wanted, self.weights: "number"}
+        return check_columns(source, self.layout.readings(), False) | choose_label_readings(self.target, self.weights)
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
-        """Return the rows of a block that have a class and a weight; update the numbers of rows read and learned."""
+        """Return the rows of a block that have a class and a weight.
+
+        They are added to the sample, hashes and ranges; the numbers of rows read and learned are updated.
+        """
         codes = np.concatenate([self.classes.encode(batch.column(self.target)) for batch in batches])
         if self.declared is not None and (codes == len(self.declared)).any():
             self._refuse_class(batches, codes)
@@ -243,11 +231,10 @@ class TableSummariser:
         ]
         self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
 
-    def origin(self, created: str = "", source: str = "") -> Origin:
-        """Return the origin of a model of these rows, made at this time from this source."""
-        learned = LearnedRows.of(self.hasher.hashes)
-        counts = self.n_read, self.n_without_class
-        return Origin(*counts, created, source, self.marker_counts, self.extremes, learned)
+    def origin(self) -> Origin:
+        """Return the origin of a model of these rows, without the time and the name of the source."""
+        counts, learned = (self.n_read, self.n_without_class), LearnedRows.of(self.hasher.hashes)
+        return Origin(*counts, markers=self.marker_counts, extremes=self.extremes, learned=learned)
 
     def ledgers(self) -> list[Ledger]:
         """Return the ledger of each fold; see `total_and_folds`."""
@@ -284,10 +271,10 @@ class TableSummariser:
         ranks, dense = self.level_ranks(), [part.take_classes(index) for part in self.sums]
         if (levels := self.layout.block_index("levels")) is not None:
             dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
-        schema = self._schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
+        schema = self._make_schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
         return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)))
 
-    def _levels(self) -> list[list[str]]:
+    def _list_levels(self) -> list[list[str]]:
         """Return the sorted names of the levels that have any weight, for each feature that has levels."""
         block = self.layout.block_index("levels")
         if block is None or self.sums is None:
@@ -298,15 +285,15 @@ class TableSummariser:
 
     def level_ranks(self) -> list[NDArray[np.intp]]:
         """Return the rank of each level among the sorted names, −1 for one that is left out."""
-        ranks = [{name: v for v, name in enumerate(names)} for names in self._levels()]
+        ranks = [{name: v for v, name in enumerate(names)} for names in self._list_levels()]
         return [
             np.array([rank.get(name, -1) for name in names.list], dtype=np.intp)
             for rank, names in zip(ranks, self.matrices.names)
         ]
 
-    def _schema(self, classes: Sequence[str], texts: Sequence[tuple[Vocabulary | None, Bags]]) -> Schema:
+    def _make_schema(self, classes: Sequence[str], texts: Sequence[tuple[Vocabulary | None, Bags]]) -> Schema:
         """Return the schema of the ledgers."""
-        levels = tuple(tuple(names) for names in self._levels())
+        levels = tuple(tuple(names) for names in self._list_levels())
         dense = []
         for need, (kind, features) in zip(self.needs, self.layout.blocks[: len(self.needs) - len(texts)]):
             names = tuple(feature.name for feature in features)
@@ -331,6 +318,11 @@ def _split_into_jobs(
     """Split features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; scatter and pairs are one job."""
     width = len(columns) if group.kind in ("scatter", "pairs") else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
+
+
+def choose_label_readings(target: str, weights: str | None) -> dict[str, ColumnReading]:
+    """Return how the target is read, and the column of weights if there is one."""
+    return {target: "label"} if weights is None else {target: "label", weights: "number"}
 
 
 def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:

@@ -88,7 +88,7 @@ def explain_rows(
     model: Model, source: Source, classes: tuple[Any, Any] | None, rows: int | None, allow_missing: bool
 ) -> Explanation:
     """Explain all rows, or the first `rows` of them, with the values of their cells; raise an InputError for none."""
-    pair = None if classes is None else class_pair(model, classes)
+    pair = None if classes is None else find_class_pair(model, classes)
     monitor = model._make_unseen_monitor(numbers=True)
     kept = read_rows(model, source, rows, allow_missing, monitor)
     batches, parts = concatenate_blocks(kept)
@@ -131,7 +131,10 @@ def _name_parents(model: Model, features: Sequence[str], values: NDArray[Any]) -
 def read_rows(
     model: Model, source: Source, rows: int | None, allow_missing: bool, monitor: UnseenValueMonitor | None = None
 ) -> list[tuple[list[Any], list[Any]]]:
-    """Return the blocks of all rows, or of the first `rows`: Arrow batches, the last perhaps longer, and matrices."""
+    """Return the blocks of all rows, or of the first `rows`, as Arrow batches and matrices; InputError for none.
+
+    The matrices end with row `rows`; the last batches may have more rows.
+    """
     if rows is not None and rows < 1:
         raise InputError(f"rows must be at least 1, not {rows!r}")
     kept: list[tuple[list[Any], list[Any]]] = []
@@ -208,7 +211,7 @@ def _sum_words(model: Model, result: Explanation, widths: list[int], batches: li
     return TableExplanation(**{**vars(result), "evidence": evidence, "features": features}, documents=documents)
 
 
-def class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
+def find_class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     """Return the indices of two classes given by name; refuse unknown and equal ones."""
     known = {str(label): k for k, label in enumerate(model._scorer.outline.classes)}
     try:

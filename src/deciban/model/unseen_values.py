@@ -77,7 +77,7 @@ class UnseenColumn:
         return f"{self.column!r} has {self.count} {noun} {reason}: {shown}{more}"
 
     def add(self, cells: UnseenCells, batches: Sequence[Any], index: NDArray[np.intp], first: int) -> None:
-        """Count cells; `index` has the rows of the block in the batches, the first of which is row `first`."""
+        """Count cells, and keep examples; `index` has the place of each row in batches that follow `first` rows."""
         self.count += len(cells.rows)
         known = {value for _, value in self.examples}
         for row in index[cells.rows[:MAX_COMPARED_CELLS]].tolist():
@@ -126,7 +126,7 @@ class UnseenValueMonitor:
             self.n_known += ((X >= 0) & (self.sizes > X)).sum(axis=0)
         if not self.layout.texts:
             return
-        words = np.array([count_known_words(X, form.mute) for X, form in self._word_matrices(parts)])
+        words = np.array([count_known_words(X, form.mute) for X, form in self._select_word_matrices(parts)])
         self.n_known_words += words.sum(axis=1)
         self.n_rows_without_words += int((words.sum(axis=0) == 0).sum())
         for i, name in enumerate(feature.column for feature in self.layout.texts):
@@ -148,13 +148,13 @@ class UnseenValueMonitor:
             is_unseen = parts[self.block] >= self.sizes
             for j in np.flatnonzero(is_unseen.any(axis=0)).tolist():
                 yield UnseenCells(self.layout.levels[j], np.flatnonzero(is_unseen[:, j]), NEVER_SEEN)
-        for feature, (X, form) in zip(self.layout.texts, self._word_matrices(parts)):
+        for feature, (X, form) in zip(self.layout.texts, self._select_word_matrices(parts)):
             rows = np.flatnonzero(count_known_words(X, form.mute) == 0)
             rows = rows[_has_text(batches, feature, rows if index is None else index[rows])]
             if len(rows):
                 yield UnseenCells(feature, rows, NO_KNOWN_WORD)
 
-    def _word_matrices(self, parts: Sequence[Any]) -> list[tuple[Any, Any]]:
+    def _select_word_matrices(self, parts: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Return the matrix of each text, and its score form."""
         first = len(self.layout.blocks) - len(self.layout.texts)
         return list(zip(parts[first:], self.forms[first:]))
@@ -178,7 +178,13 @@ class UnseenValueMonitor:
 
         Columns without a single known value or word come first.
         """
-        foreign = {**dict(self._describe_foreign_levels()), **dict(self._describe_foreign_texts())}
+        n_unseen = [self.columns[f.name].count if f.name in self.columns else 0 for f in self.layout.levels]
+        by_level = self.layout.levels, n_unseen, self.n_known
+        by_text = self.layout.texts, self.n_texts, self.n_known_words
+        foreign = {
+            **_describe_foreign(*by_level, "of the {} values", "is it written in another way here?"),
+            **_describe_foreign(*by_text, "word of the {} texts", "are they in another language, or another column?"),
+        }
         texts = {feature.name for feature in self.layout.texts} if self.has_only_texts else set()
         others = [str(column) for name, column in self.columns.items() if name not in {*foreign, *texts}]
         lines = [*foreign.values(), *others]
@@ -191,27 +197,6 @@ class UnseenValueMonitor:
             rows = "1 row has" if self.n_rows_without_words == 1 else f"{self.n_rows_without_words} rows have"
             shown.append(f"{rows} no known word; there the class prior decides")
         return shown
-
-    def _describe_foreign_levels(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each column of levels of which not one was known, and a sentence on it."""
-        for feature, known in zip(self.layout.levels, self.n_known.tolist()):
-            unknown = self.columns[feature.name].count if feature.name in self.columns else 0
-            if not known and unknown >= MIN_UNSEEN_VALUES:
-                yield (
-                    feature.name,
-                    f"not one of the {unknown} values in column {feature.column!r} was seen in training, so it "
-                    f"contributes nothing. Hint: is it written in another way here?",
-                )
-
-    def _describe_foreign_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each column of texts in which not one word was known, and a sentence on it."""
-        for feature, n, known in zip(self.layout.texts, self.n_texts.tolist(), self.n_known_words.tolist()):
-            if not known and n >= MIN_UNSEEN_VALUES:
-                yield (
-                    feature.name,
-                    f"not one word of the {n} texts in column {feature.column!r} was seen in training, so it "
-                    f"contributes nothing. Hint: are they in another language, or another column?",
-                )
 
     def warn(self) -> None:
         """Warn of the columns with unseen values."""
@@ -227,6 +212,18 @@ def _align_ranges(layout: Layout, ranges: Mapping[str, Range]) -> dict[int, tupl
             ends = [ranges.get(feature.name, (-np.inf, np.inf)) for feature in features]
             bounds[i] = (features, *np.array(ends).T)
     return bounds
+
+
+def _describe_foreign(
+    features: Sequence[Feature], counts: Sequence[int] | NDArray[Any], n_known: NDArray[Any], what: str, hint: str
+) -> dict[str, str]:
+    """Return by name a sentence on each feature of which not one of the counted values, or no word, was known."""
+    return {
+        feature.name: f"not one {what.format(n)} in column {feature.column!r} was seen in training, so it "
+        f"contributes nothing. Hint: {hint}"
+        for feature, n, known in zip(features, counts, n_known)
+        if not known and n >= MIN_UNSEEN_VALUES
+    }
 
 
 def _has_text(batches: Sequence[Any], feature: Feature, rows: NDArray[np.intp]) -> list[bool]:

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from deciban.model.model import Model
 
 
-MAX_DEVIATIONS, N_POINTS = 8.0, 129
+AVERAGED_DEVIATIONS, N_AVERAGED_VALUES = 8.0, 129
 """The range, in standard deviations, and the number of values of x over which evidence is averaged."""
 
 
-def contrasts(prior: Array) -> Array:
-    """Return the contrasts of each class with the others by their shares, K×K: times scores, the evidence.
+def compute_contrasts(prior: Array) -> Array:
+    """Return the contrasts of each class with the others by their shares, K×K: times scores, evidence in nats.
 
-    >>> contrasts(np.array([0.5, 0.25, 0.25])).round(3).tolist()
+    >>> compute_contrasts(np.array([0.5, 0.25, 0.25])).round(3).tolist()
     [[1.0, -0.5, -0.5], [-0.667, 1.0, -0.333], [-0.667, -0.333, 1.0]]
     """
     against = -np.broadcast_to(prior, (len(prior), len(prior))) / np.maximum(1 - prior, 1e-300)[:, None]
@@ -50,47 +50,51 @@ def contrasts(prior: Array) -> Array:
     return against
 
 
-def weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
+def compute_weight_strengths(form: Any, part: Any, prior: Array) -> Strengths | None:
     """Return the strength of each feature of a block in nats; None where the form is not a sum of weights."""
     if isinstance(form, Lookup):
-        return _level_strengths(form.log_theta, part.pad_levels(np.diff(form.offset)), prior)
+        return _compute_level_strengths(form.log_theta, part.pad_levels(np.diff(form.offset)), prior)
     if isinstance(form, Steps):
-        return _level_strengths(form.log_theta, Bins(cell_numbers(form.cuts), form.start).counts(part), prior)
+        return _compute_level_strengths(form.log_theta, Bins(cell_numbers(form.cuts), form.start).counts(part), prior)
     if isinstance(part, Bags) and isinstance(form, (Linear, SparseLinear)):
-        return _text_strength(form.linear().weights, part, prior)
+        return _compute_text_strength(form.linear().weights, part, prior)
     if isinstance(form, Linear):
-        return _linear_strengths(form, part, prior)
+        return _compute_linear_strengths(form, part, prior)
     forms: Any = form.forms if isinstance(form, Summed) else (form,)
     has_terms = all(isinstance(one, (Diagonal, BoundedRates)) for one in forms)
-    return _term_strengths(forms, part, prior) if has_terms else None
+    return _compute_term_strengths(forms, part, prior) if has_terms else None
 
 
-def _level_strengths(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
-    evidence = contrasts(prior) @ log_theta
+def _compute_level_strengths(log_theta: Array, counts: Levels, prior: Array) -> Strengths:
+    """Return the strengths of features of levels or bins."""
+    evidence = compute_contrasts(prior) @ log_theta
     n = counts.weight
     mean = divide(sums_by_feature(counts.table * evidence, counts.offset), n)
     square = divide(sums_by_feature(counts.table * evidence**2, counts.offset), n)
     return _average_over_classes(mean, square - mean**2, n, prior)
 
 
-def _linear_strengths(form: Linear, part: Moments | Scatter | Counts, prior: Array) -> Strengths:
-    slope = contrasts(prior) @ form.weights
-    level = 0.0 if form.offsets is None else contrasts(prior) @ form.offsets
-    mean, variance, n = _class_moments(part)
+def _compute_linear_strengths(form: Linear, part: Moments | Scatter | Counts, prior: Array) -> Strengths:
+    """Return the strengths of numbers whose scores are weights times values."""
+    slope = compute_contrasts(prior) @ form.weights
+    level = 0.0 if form.offsets is None else compute_contrasts(prior) @ form.offsets
+    mean, variance, n = _compute_class_moments(part)
     return _average_over_classes(slope * mean + level, slope**2 * variance, n, prior)
 
 
-def _term_strengths(forms: Sequence[Diagonal | BoundedRates], part: Moments | Counts, prior: Array) -> Strengths:
+def _compute_term_strengths(
+    forms: Sequence[Diagonal | BoundedRates], part: Moments | Counts, prior: Array
+) -> Strengths:
     """Return the strengths of numbers or counts that were summed over boosting rounds, bounded or not, for normal x.
 
     The integrals are sums over evenly spaced x, which are exact for quadratic scores; no count is below 0.
     """
-    mean, variance, n = _class_moments(part)
-    z = np.linspace(-MAX_DEVIATIONS, MAX_DEVIATIONS, N_POINTS)
+    mean, variance, n = _compute_class_moments(part)
+    z = np.linspace(-AVERAGED_DEVIATIONS, AVERAGED_DEVIATIONS, N_AVERAGED_VALUES)
     weight = np.exp(-0.5 * z**2)
     weight /= weight.sum()
     moments = np.zeros((2, *mean.shape))
-    for k, against in enumerate(contrasts(prior)):
+    for k, against in enumerate(compute_contrasts(prior)):
         x = mean[k] + np.sqrt(variance[k]) * z[:, None]
         x = np.maximum(x, 0.0) if isinstance(part, Counts) else x
         evidence = sum(np.einsum("l,nlj->nj", against, form.terms(x)) for form in forms)
@@ -98,7 +102,7 @@ def _term_strengths(forms: Sequence[Diagonal | BoundedRates], part: Moments | Co
     return _average_over_classes(moments[0], moments[1] - moments[0] ** 2, n, prior)
 
 
-def _class_moments(part: Any) -> tuple[Array, Array, Array]:
+def _compute_class_moments(part: Any) -> tuple[Array, Array, Array]:
     """Return means, variances and weights of each class and feature; counts have the variance of a Poisson."""
     if isinstance(part, Counts):
         n = np.broadcast_to(part.weight, part.total.shape)
@@ -109,10 +113,10 @@ def _class_moments(part: Any) -> tuple[Array, Array, Array]:
     return moments.mean + moments.rest, divide(moments.m2, n), n
 
 
-def _text_strength(weights: Array, part: Bags, prior: Array) -> Strengths:
+def _compute_text_strength(weights: Array, part: Bags, prior: Array) -> Strengths:
     """Return the strength of a text, which is one feature: the sum over its words."""
     tallies = part.occurrences
-    each = (contrasts(prior) @ weights)[tallies.class_code, tallies.feature]
+    each = (compute_contrasts(prior) @ weights)[tallies.class_code, tallies.feature]
     n, K = part.weight[:, 0], part.n_classes
     sums = [np.bincount(tallies.class_code, tallies.total * each**p, K).astype(np.float64) for p in (1, 2)]
     mean, variance = (divide(total, n) for total in sums)
@@ -135,40 +139,42 @@ class WeightSummariser(BlockSummariser):
         self, naive: GenerativeModel, block: int, labels: NDArray[Any], names: Sequence[str], model: FittedModel
     ) -> None:
         super().__init__(naive, block, labels, names)
-        self.form, self.contrasts = model.solved.forms[block], contrasts(model.solved.prior)
+        self.form, self.contrasts = model.solved.forms[block], compute_contrasts(model.solved.prior)
 
     def summarise(self, j: int) -> Sequence[WeightEffect]:
         """Return the strongest effects of feature j, the strongest first."""
         table = self.table(j)
         if table is not None:
-            return self._level_effects(table)
+            return self._find_level_effects(table)
         if isinstance(self.part, Bags):
-            return self._word_effects(j)
-        return self._number_effect(j) if isinstance(self.form, Linear) else []
+            return self._find_word_effects(j)
+        return self._find_number_effect(j) if isinstance(self.form, Linear) else []
 
-    def _level_effects(self, table: LevelTable) -> list[WeightEffect]:
+    def _find_level_effects(self, table: LevelTable) -> list[WeightEffect]:
         """Return for each class the level with the largest sum of evidence for it over all rows."""
         evidence = self.contrasts @ table.log_theta
         rows = table.counts.sum(axis=0)
         sums = enumerate(evidence * rows) if rows.size else ()
         best = sorted(((float(each.max()), k, int(each.argmax())) for k, each in sums), reverse=True)
         return [
-            self._effect(table.feature, table.name(v), k, float(evidence[k, v]), float(rows[v]))
+            self._make_effect(table.feature, table.name(v), k, float(evidence[k, v]), float(rows[v]))
             for total, k, v in best[:MAX_SUMMARY_CLASSES]
             if total > 0
         ]
 
-    def _number_effect(self, j: int) -> list[WeightEffect]:
+    def _find_number_effect(self, j: int) -> list[WeightEffect]:
         """Return the class that a larger number favours, and the evidence of one standard deviation."""
-        mean, variance, n = (each[:, j] for each in _class_moments(self.part))
+        mean, variance, n = (each[:, j] for each in _compute_class_moments(self.part))
         total = max(float(n.sum()), np.finfo(np.float64).tiny)
         overall_mean = float(n @ mean) / total
         deviation = float(np.sqrt(n @ (variance + (mean - overall_mean) ** 2) / total))
         slope = self.contrasts @ self.form.weights[:, j] * deviation
         k = int(slope.argmax())
-        return [self._effect(self.names[j], f"+{deviation:.3g}", k, float(slope[k]), total)] if slope[k] > 0 else []
+        return (
+            [self._make_effect(self.names[j], f"+{deviation:.3g}", k, float(slope[k]), total)] if slope[k] > 0 else []
+        )
 
-    def _word_effects(self, j: int) -> list[WeightEffect]:
+    def _find_word_effects(self, j: int) -> list[WeightEffect]:
         if self.words is None:
             return []
         evidence = self.contrasts @ self.form.linear().weights
@@ -178,12 +184,12 @@ class WeightSummariser(BlockSummariser):
         found = [(k, int(v)) for k, columns in enumerate(strongest) for v in columns]
         found.sort(key=lambda at: -evidence[at] * documents[at[1]])
         return [
-            self._effect(self.names[j], f'"{self.words[v]}"', k, float(evidence[k, v]), float(documents[v]))
+            self._make_effect(self.names[j], f'"{self.words[v]}"', k, float(evidence[k, v]), float(documents[v]))
             for k, v in found[:MAX_SUMMARY_CLASSES]
             if evidence[k, v] > 0
         ]
 
-    def _effect(self, feature: str, value: str, k: int, nats: float, rows: float) -> WeightEffect:
+    def _make_effect(self, feature: str, value: str, k: int, nats: float, rows: float) -> WeightEffect:
         return WeightEffect(feature, value, self.labels[k], nats * DECIBAN, rows)
 
 
@@ -212,7 +218,7 @@ def _find_fitted_telltales(model: FittedModel, block: int, k: int, n: int) -> li
     """Return the words with the largest sum of evidence over a class's documents; weights have no interval (NaN)."""
     part: Any = model.naive.complete.parts[block]
     words: Any = model.naive.complete.schema.blocks[block].names
-    evidence = DECIBAN * (contrasts(model.solved.prior) @ model.solved.forms[block].linear().weights)[k]
+    evidence = DECIBAN * (compute_contrasts(model.solved.prior) @ model.solved.forms[block].linear().weights)[k]
     counts, documents = _split_by_class(part.occurrences, k), _split_by_class(part.documents, k)
     best = np.lexsort((-evidence, -np.where(evidence > 0, evidence * documents[0], evidence)))[:n]
     best = best[np.argsort(-evidence[best], kind="stable")]

@@ -124,10 +124,10 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
 
 def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
     """Return the indices of these classes; for None, of the second and first of two, or the two of highest prior."""
-    from deciban.model.table_explanations import class_pair
+    from deciban.model.table_explanations import find_class_pair
 
     if classes is not None:
-        return class_pair(model, classes)
+        return find_class_pair(model, classes)
     if len(model.classes) == 2:
         return 1, 0
     order = np.argsort(-model._scorer.solved.prior, kind="stable")

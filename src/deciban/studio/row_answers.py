@@ -11,7 +11,7 @@ from deciban.formatting import format_number, format_probability, format_signed,
 from deciban.html_fragments import Markup, draw_posterior, element, join, make_list, make_table
 from deciban.model.description import describe_model
 from deciban.model.model import Model
-from deciban.model.row_explanations import words_of_row
+from deciban.model.row_explanations import find_row_words
 from deciban.model.single_changes import SingleChange, find_single_changes
 from deciban.model.table_explanations import explain_rows
 from deciban.scores import Explanation
@@ -103,7 +103,7 @@ def arrange_reasons(explanation: Explanation, order: Sequence[str]) -> list[Reas
 
 def list_word_reasons(explanation: Explanation) -> list[Reason]:
     """Return the reasons of a row, the words of its texts one by one, the strongest first."""
-    found = words_of_row(explanation, 0)
+    found = find_row_words(explanation, 0)
     if found is None:
         return explanation.reasons(0)
     words = [

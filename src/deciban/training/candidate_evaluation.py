@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.engines.threads import limit_products_to_one_core, limit_threads
 from deciban.errors import InputError
 from deciban.metrics.comparison import CandidateScores
 from deciban.metrics.comparison_advice import list_or_count
 from deciban.metrics.intervals import bounded_losses
 from deciban.metrics.learning_curves import LearningCurves
 from deciban.model.columns import Layout
-from deciban.model.summarise_table import Progress, Rows, begin_counting
-from deciban.training.candidates import Candidate, LearnedRows
+from deciban.model.summarise_table import Progress, Rows
+from deciban.training.candidates import Candidate, CandidateTrainer
 from deciban.training.row_draws import RowDraws
 from deciban.training.worker_processes import TaskRunner, WorkerTask
-from deciban.validation.fold_models import scatter_rows
+from deciban.validation.fold_models import RowIndex, scatter_rows
 
 MIN_PARALLEL_SECONDS = 3.0
 """The time that the remaining models would take from which on they are learned in several processes: to start one
@@ -28,8 +30,6 @@ takes about a second."""
 
 MIN_SIZE_COST = 0.2
 """The least time of a model of few rows, as a fraction of that of a model of all rows."""
-
-RowIndex = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class CandidateRows:
 
     def iterate_split(self, learned: RowIndex, scored: RowIndex, active: Sequence[int]) -> Iterator[SplitScores]:
         """Yield the scores of some rows by each of these candidates, which learns other rows."""
-        learning, own = LearnedRows(self.layout, self.rows[learned]), self.rows[scored]
+        trainer, own = CandidateTrainer(self.layout, self.rows[learned]), self.rows[scored]
         for i in active:
-            model, seconds = learning.learn(self.candidates[i])
+            model, seconds = trainer.learn(self.candidates[i])
             scores = model.scores(self.candidates[i].rearrange(self.layout, own), "log_posterior")
             yield SplitScores(scores, model.ledger.rows > 0, seconds, model.scorer.n_parameters)
 
@@ -90,7 +90,7 @@ class CandidateRows:
     def score_draw(self, learned: RowIndex, held: RowIndex, active: Sequence[int]) -> Array:
         """Return accuracy and bounded log-loss of each of these candidates on held-out rows, 2×L.
 
-        The log-loss is that of the rows whose classes were learned.
+        A row whose class was not learned counts as misclassified, and not in the log-loss.
         """
         truth = self.rows.codes[held]
         weight = np.ones(len(held)) if self.rows.weight is None else self.rows.weight[held]
@@ -102,6 +102,18 @@ class CandidateRows:
             loss = np.average(losses, weights=weight[met]) if met.any() else np.nan
             figures.append((np.average(hits, weights=weight), loss))
         return np.array(figures).T
+
+
+@contextmanager
+def start_evaluation(
+    rows: CandidateRows, jobs: int, budget: TimeBudget, progress: Progress | None
+) -> "Iterator[CandidateEvaluation]":
+    """Yield an evaluation of candidates by up to `jobs` processes, which end with the context."""
+    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
+
+    # Thousands of small searches: products on two cores wait for each other longer than they compute.
+    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(rows, jobs) as runner:
+        yield CandidateEvaluation(rows, runner, budget, progress)
 
 
 class CandidateEvaluation:
@@ -219,13 +231,18 @@ class CandidateEvaluation:
         return LearningCurves(tuple(names), tuple(draws.sizes), accuracy, loss, held_out)
 
     def _expect(self, models: int) -> None:
-        """Begin to count models, or count on: there will be so many more of each active candidate."""
-        total = self._done + len(self._active) * models
-        self._counter = begin_counting(self._progress, "comparing", "models", total)
+        """Begin to report models learned, or report on: there will be so many more of each active candidate.
+
+        A progress function without a method `begin` is not called: it would take their number for one of rows.
+        """
+        begin = getattr(self._progress, "begin", None)
+        self._counter = None if begin is None else self._progress
+        if begin is not None:
+            begin("comparing", "models", self._done + len(self._active) * models)
         self._count(0)
 
     def _count(self, models: int) -> None:
-        """Count models as learned."""
+        """Count models as learned, and report their number."""
         self._done += models
         if self._counter is not None:
             self._counter(self._done)

@@ -63,8 +63,8 @@ class Candidate:
         return replace(rows, columns=columns)
 
 
-class LearnedRows:
-    """Rows that several candidates learn; what these have in common is computed once.
+class CandidateTrainer:
+    """Trains several candidates on the same rows; what they have in common is computed once.
 
     These are the ledgers, the naive Bayes model that decides roles and bins, and those without each inner fold, by
     which logistic and evidence regression choose C.
@@ -130,23 +130,23 @@ def make_candidates(
     schema = Schema(every.classes, tuple(block for block in every.blocks if block.kind != "pairs"))
     shapes: Sequence[str] = ()
     if names is None or set(names) & set(COVARIANCES):
-        shapes = _covariances(numbers, len(schema.classes), notes)
+        shapes = _list_covariances(numbers, len(schema.classes), notes)
     if names is None:
         names = ["bayes", *[shape for shape in QUICK_COVARIANCES if shape in shapes][:1], *DISCRIMINATIVE_NAMES]
     for name in names:
         if name == "bayes":
             yield Candidate(DEFAULT_LEARNER, {}, base, schema)
         elif name in DEPENDENT_NAMES and task.layout.block_index("pairs") is not None:
-            yield _dependent_candidate(task, every, name)
+            yield _make_dependent_candidate(task, every, name)
         elif name in DISCRIMINATIVE_NAMES:
             penalty = C if name in PENALISED_LEARNERS else "auto"
             arguments = {"learner": name, **({} if penalty == "auto" else {"C": penalty})}
             yield Candidate(DISCRIMINATIVE_NAMES[name], arguments, replace(base, learner=name, C=penalty), schema)
         elif name in shapes:
-            yield _gaussian_candidate(base, schema, tuple(numbers or ()), name)
+            yield _make_gaussian_candidate(base, schema, tuple(numbers or ()), name)
 
 
-def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | None:
+def list_gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | None:
     """Return the names of the columns that can be Gaussian, sorted.
 
     None where numbers may not be Gaussian: blocks, bins or another model were requested.
@@ -158,7 +158,7 @@ def gaussian_columns(task: Task, settings: Mapping[str, Any]) -> list[str] | Non
     return sorted(name for name in numbers if roles.get(name, "number") == "number")
 
 
-def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]) -> Sequence[str]:
+def _list_covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]) -> Sequence[str]:
     """Return the covariances that numbers allow; append to `notes` why others are not, except for one column."""
     d = len(numbers or ())
     if numbers is None:
@@ -173,7 +173,7 @@ def _covariances(numbers: Sequence[str] | None, n_classes: int, notes: list[str]
     return COVARIANCES
 
 
-def _dependent_candidate(task: Task, schema: Schema, name: str) -> Candidate:
+def _make_dependent_candidate(task: Task, schema: Schema, name: str) -> Candidate:
     """Return the candidate of columns that depend on each other, in a tree or averaged over parents."""
     is_tree = name == "tan"
     arguments = {"structure": "tan"} if is_tree else {"learner": "aode"}
@@ -182,7 +182,7 @@ def _dependent_candidate(task: Task, schema: Schema, name: str) -> Candidate:
     return Candidate(DEPENDENT_NAMES[name], arguments, own, schema)
 
 
-def _gaussian_candidate(base: Task, schema: Schema, numbers: tuple[str, ...], shape: str) -> Candidate:
+def _make_gaussian_candidate(base: Task, schema: Schema, numbers: tuple[str, ...], shape: str) -> Candidate:
     """Return the candidate of Gaussian numbers with this covariance, joined if it has any; other columns stay."""
     block = numbers if shape in JOINT_COVARIANCES else ()
     columns = [replace(c, role="number", block=block) if c.name in numbers else c for c in base.columns]

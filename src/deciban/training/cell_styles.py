@@ -163,11 +163,11 @@ def read_dates(known: Any, name: str, style: CellStyle) -> WrittenDates:
         found = InferredDates(ISO)
     values = parse_texts(known, found.format).values.drop_null()
     return WrittenDates(
-        values, found.format if found.format.order else None, found.are_times, _describe(known, found)
+        values, found.format if found.format.order else None, found.are_times, _describe_dates(known, found)
     )
 
 
-def _describe(known: Any, found: InferredDates) -> str:
+def _describe_dates(known: Any, found: InferredDates) -> str:
     """Return a note on the order of day and month; with an example of both where no date tells."""
     if not found.format.order:
         return ""

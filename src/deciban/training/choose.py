@@ -37,11 +37,11 @@ from deciban.validation.splits import check_n_folds
 VARIED_SETTINGS = ("alpha", "numbers", "parameter_prior", "prior", "words")
 """The settings that are varied, unless they are given."""
 
-ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
-PARAMETER_PRIORS = (1.0, 0.1, 10.0)
-CLASS_PRIORS = (None, "uniform")
-SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
-TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
+TRIED_ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
+TRIED_PARAMETER_PRIORS = (1.0, 0.1, 10.0)
+TRIED_CLASS_PRIORS = (None, "uniform")
+TRIED_SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
+TRIED_TEXT_ALPHAS = (1.0, 0.1, 0.01, "auto")
 
 MAX_COMOMENTS = 1 << 24
 """The number of co-moments that the ledgers of all folds and classes may hold together."""
@@ -104,7 +104,7 @@ def choose(
     searches: list[Callable[[HeldOutFold], ScoredSettings]] = [lambda held: _SettingScorer(task, held).score(free)]
     notes: list[str] = []
     if "numbers" in free and "parameter_prior" in free:
-        covariances = CovarianceSearch.of(trained, split.assign(task), progress, notes)
+        covariances = CovarianceScorer.of(trained, split.assign(task), progress, notes)
         searches += [covariances.score] if covariances else []
     if "alpha" in free and "words" in free and [c.role for c in task.columns if c.role != "skip"] == ["text"]:
         searches.append(lambda held: score_text_events(held, task.options))
@@ -156,9 +156,9 @@ def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | N
     is_prior_free = "parameter_prior" in free and has_gaussians
     candidates: dict[str, Sequence[Any]] = {
         "numbers": (None, "number", "binned") if "numbers" in free and has_open else (None,),
-        "alpha": ALPHAS if "alpha" in free and has_counts else (given.alpha,),
-        "parameter_prior": PARAMETER_PRIORS if is_prior_free else (given.parameter_prior,),
-        "prior": CLASS_PRIORS if "prior" in free else (None,),
+        "alpha": TRIED_ALPHAS if "alpha" in free and has_counts else (given.alpha,),
+        "parameter_prior": TRIED_PARAMETER_PRIORS if is_prior_free else (given.parameter_prior,),
+        "prior": TRIED_CLASS_PRIORS if "prior" in free else (None,),
         "words": (given.words, *([replace(given.words, values="presence")] if "words" in free and has_texts else [])),
     }
     for values in product(*candidates.values()):
@@ -218,7 +218,7 @@ class _SettingScorer:
         total = np.zeros((len(self.held.rows.codes), len(self.held.ledger.rows)))
         families = options.assumption(decided.layout).families
         for b, (group, family) in enumerate(zip(decided.layout.blocks, families)):
-            key = (decided.roles, b, _relevant_options(group.kind, options))
+            key = (decided.roles, b, _select_relevant_options(group.kind, options))
             if key not in self._scores:
                 statistic, X = decided.statistics[b], decided.matrices[b]
                 if isinstance(statistic, Bags) and options.words.values == "presence" and not statistic.presence:
@@ -229,7 +229,7 @@ class _SettingScorer:
         return total
 
 
-def _relevant_options(kind: Kind, options: Options) -> Any:
+def _select_relevant_options(kind: Kind, options: Options) -> Any:
     """Return the options that change the score of a block."""
     if kind in ("moments", "scatter"):
         return options.parameter_prior
@@ -244,7 +244,7 @@ def _score(family: Family, statistic: Any, X: Any, auto: bool = False) -> Array:
 
 
 @dataclass(frozen=True)
-class CovarianceSearch:
+class CovarianceScorer:
     """The ledgers of all folds but each with the co-moments of their columns, in the order of their names."""
 
     ledgers: Sequence[Ledger]
@@ -254,7 +254,7 @@ class CovarianceSearch:
     @classmethod
     def of(
         cls, trained: Trained, assign: FoldAssigner, progress: Progress | None, notes: list[str]
-    ) -> "CovarianceSearch | None":
+    ) -> "CovarianceScorer | None":
         """Read the table again, for co-moments; None for columns that are not numbers, or too many (see `notes`)."""
         columns = [column for column in trained.task.columns if column.role != "skip"]
         if len(columns) < 2 or any(column.role not in ("number", *OPEN_ROLES) or column.block for column in columns):
@@ -276,7 +276,7 @@ class CovarianceSearch:
         ledger = self.ledgers[held.fold]
         (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
         log_prior = log(self.prior.solve(ledger.rows))
-        for covariance, shrinkage in product(get_args(Covariance), SHRINKAGES):
+        for covariance, shrinkage in product(get_args(Covariance), TRIED_SHRINKAGES):
             if (covariance == "identity" and shrinkage is not None) or (covariance, shrinkage) == ("mixed", "oas"):
                 continue
             arguments = {"covariance": covariance, **({} if shrinkage is None else {"shrinkage": shrinkage})}
@@ -292,7 +292,7 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
     """
     part: Any = held.ledger.parts[0]
     (X,) = held.rows.parts
-    for arguments, family in _text_families(options, part.presence):
+    for arguments, family in _vary_text_families(options, part.presence):
         prior = options.prior.solve(held.ledger.rows)
         log_prior = log(prior) if family.probabilistic else np.zeros(len(prior))
         rows = X
@@ -303,10 +303,10 @@ def score_text_events(held: HeldOutFold, options: Options) -> ScoredSettings:
         yield Setting(arguments, "TextClassifier"), scores, log_prior
 
 
-def _text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
+def _vary_text_families(options: Options, presence: bool) -> Iterator[tuple[dict[str, Any], Text]]:
     """Yield arguments of `TextClassifier`, and the family of each; with `presence` none has idf."""
     plain = Text(options.words.reading)
-    for alpha in TEXT_ALPHAS:
+    for alpha in TRIED_TEXT_ALPHAS:
         changed = {} if alpha == 1.0 else {"alpha": alpha}
         variants: list[dict[str, Any]] = [{"event": "bernoulli"}, {"event": "complement"}]
         if not isinstance(alpha, str) and not presence:

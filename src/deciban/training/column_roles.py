@@ -91,14 +91,7 @@ def infer_roles(
     """
     if not head.num_rows and not set(source.columns) <= {*leave_out, *given}:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
-    for name, role in given.items():
-        if name not in source.columns:
-            near = did_you_mean(name, source.columns)
-            raise InputError(f"a role is given for {name!r}, which is not a column{near}")
-        if name in leave_out:
-            raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
-        if role not in ROLES:
-            raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
+    _check_given_roles(given, source, leave_out)
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
     learned = head if target is None else head.filter(head.column(target).is_valid())
@@ -108,12 +101,12 @@ def infer_roles(
         if name in leave_out:
             continue
         if name in given:
-            columns.append(_given_column(name, given[name], values, style))
+            columns.append(_make_given_column(name, given[name], values, style))
         elif isinstance(source, (TextLines, DocumentFiles)) and name in DOCUMENT_COLUMNS:
             columns.append(DOCUMENT_COLUMNS[name])
         else:
-            levels = numbers in (None, "auto")
-            columns.append(_apply_numbers(_infer_column(name, values, style, levels), numbers))
+            column = _infer_column(name, values, style, levels=numbers in (None, "auto"))
+            columns.append(_apply_numbers(column, numbers))
     used = {column.name for column in columns if column.role != "skip"}
     for date, part in ((column.name, part) for column in columns for part in column.parts):
         if f"{date}.{part}" in used:
@@ -124,7 +117,19 @@ def infer_roles(
     return columns
 
 
-def _given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
+def _check_given_roles(given: Mapping[str, str], source: Source, leave_out: Sequence[str]) -> None:
+    """Raise an InputError if a role is unknown, or given for a column that is not there or is left out."""
+    for name, role in given.items():
+        if name not in source.columns:
+            near = did_you_mean(name, source.columns)
+            raise InputError(f"a role is given for {name!r}, which is not a column{near}")
+        if name in leave_out:
+            raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
+        if role not in ROLES:
+            raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
+
+
+def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
     """Return a column with its given role, and the format of its numbers or dates, if it holds texts."""
     known, style = values.drop_null(), style.for_given_role()
     if role == "date":
@@ -196,9 +201,7 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
 def _infer_from_strings(name: str, known: Any, style: CellStyle, levels: bool) -> Column:
     """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
     if not style.max_invalid and holds_few_invalid(known, style):
-        style = replace(
-            style, max_invalid=MAX_INVALID_SHARE
-        )  # when the rows are read, the first invalid one is named
+        style = replace(style, max_invalid=MAX_INVALID_SHARE)  # reading the rows names the first invalid one
     numbers = parse_numbers(known, style)
     if numbers is not None and not (style.typed and numbers.format is None):
         if style.is_complete and (numbers.values == numbers.values[0]).all():
@@ -261,7 +264,7 @@ def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     return Column(name, "date", reason, parts or ("hour",), format=written, note=note)
 
 
-class Decision(NamedTuple):
+class RoleDecision(NamedTuple):
     """Columns with every role decided, the features of each block that are kept, and the certain columns.
 
     Of a block of words, or of numbers that are joined, all are kept: None.
@@ -277,8 +280,10 @@ class Decision(NamedTuple):
         return all(column.name in self.certain for column in columns if column.role in OPEN_ROLES)
 
 
-def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None) -> Decision:
-    """Decide the role of every open column of a layout; no column that could be counts has a negative value.
+def decide(
+    layout: Layout, ledger: Ledger, options: Options, decided: Mapping[str, Column] | None = None
+) -> RoleDecision:
+    """Decide the role of every open column; `rule_out_counts` has ruled out counts with negative values.
 
     The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
     row left out with the lowest log-loss. The roles of columns that are `decided` already stay.
@@ -287,7 +292,7 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     losses = {
         name: loss
         for role in OPEN_ROLES
-        for name, loss in _losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
+        for name, loss in _compute_losses(layout, ledger, options, [c.name for c in columns if c.role == role], known)
     }
     chosen = {c.name: _choose_role(c, losses[c.name]) for c in columns if c.name in losses}
     final = [known.get(c.name) or chosen.get(c.name) or c for c in columns]
@@ -299,10 +304,10 @@ def decide(layout: Layout, ledger: Ledger, options: Options, decided: Mapping[st
     lowest = {name: sorted(loss.values())[:2] for name, loss in losses.items()}
     clear = [name for name, (best, second) in lowest.items() if (second - best) * ledger.n_rows >= CERTAIN_GAIN_NATS]
     certain = {name: chosen[name] for name in _without_outliers(layout, ledger, clear)}
-    return Decision(final, kept, known | certain)
+    return RoleDecision(final, kept, known | certain)
 
 
-def negative_columns(layout: Layout, ledger: Ledger) -> list[str]:
+def find_negative_columns(layout: Layout, ledger: Ledger) -> list[str]:
     """Return the columns that could be counts but for negative values."""
     names = [column.name for column in layout.columns if column.role == "countable"]
     if not names:
@@ -326,7 +331,7 @@ def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> l
     return [name for name, out in zip(names, wild.tolist()) if not out]
 
 
-def _losses(
+def _compute_losses(
     layout: Layout, ledger: Ledger, options: Options, names: Sequence[str], known: Mapping[str, Column]
 ) -> list[tuple[str, dict[Role, float]]]:
     """Return the mean loss under every possible role, for each of these columns that is not known."""

@@ -7,17 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deciban.docstrings import document
-from deciban.engines.threads import limit_products_to_one_core, limit_threads, thread_count
+from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.metrics.comparison import Comparison, compare_candidates
 from deciban.model.summarise_table import Progress
-from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
-from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, gaussian_columns, make_candidates
+from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget, start_evaluation
+from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, list_gaussian_columns, make_candidates
 from deciban.training.evaluate import Split
 from deciban.training.row_draws import RowDraws
 from deciban.training.task import TABLE_PARAMETERS, check_fold_settings, check_learner
 from deciban.training.train import Trained, train_task
-from deciban.training.worker_processes import TaskRunner
 from deciban.validation.splits import check_n_folds, is_integer_above_one
 
 DEFAULT_DRAWS = 10
@@ -102,18 +101,14 @@ def compare(
     assignment = split.assign(task)
     trained = train_task(task, assignment.n_folds, progress, assignment)
     notes: list[str] = []
-    numbers = gaussian_columns(trained.task, settings)
+    numbers = list_gaussian_columns(trained.task, settings)
     candidates = list(make_candidates(trained.task, trained.total.schema, names, C, numbers, notes))
     if not candidates:
         raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
     assert trained.sample is not None
     draws_of_rows = None if curves is None else RowDraws.of(trained.sample, *curves)
     rows = CandidateRows(trained.task.layout, trained.sample, candidates)
-    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
-
-    # Thousands of small searches: products on two cores wait for each other longer than they compute.
-    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(rows, jobs) as runner:
-        evaluation = CandidateEvaluation(rows, runner, budget, progress)
+    with start_evaluation(rows, jobs, budget, progress) as evaluation:
         found = _compare_in_folds(trained, evaluation, assignment.n_folds, draws_of_rows)
         growth = evaluation.measure_curves(draws_of_rows, found.names) if draws_of_rows else None
     more = (*found.notes, *evaluation.notes, *([QUICK_NOTE] if names is None else []))

@@ -10,25 +10,24 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban.ledger import Ledger
 from deciban.model.columns import Column
-from deciban.model.matrices import Matrices
 from deciban.model.summarise_table import MAX_FOLD_CELLS, Progress, Rows, TableSummariser
-from deciban.scorer import vocabularies
 from deciban.sources.markers import WithoutMarkers
 from deciban.training.cell_styles import add_note
 from deciban.training.column_roles import HEAD_ROWS
 from deciban.training.table_folds import count_parts
-from deciban.training.table_rows import concatenate_rows, read_labelled_rows
+from deciban.training.table_pass import make_matrices
+from deciban.training.table_rows import concatenate_rows, keep_learned_rows, read_labelled_rows
 from deciban.training.task import Task, find_database
 from deciban.validation.splits import StratifiedAssigner
 
-MAX_DRAWN_ROWS = HEAD_ROWS
+MAX_FETCHED_ROWS = HEAD_ROWS
 """The number of rows that leave a database to be scored: the standard error of their accuracy is at most 0.35 %."""
 
 OVERSAMPLING = 1.1
@@ -65,7 +64,7 @@ def describe_limits(task: Task) -> str:
     return f"; {READ_ROWS_NOTE}" if is_read else ""
 
 
-def snapshot(task: Task) -> AbstractContextManager[None]:
+def open_snapshot(task: Task) -> AbstractContextManager[None]:
     """Return a context in which all statements see the same rows; an empty one for other sources than databases."""
     table = find_database(task.source)
     return nullcontext() if table is None else table.driver.snapshot()
@@ -88,6 +87,7 @@ def _get_view(task: Task) -> WithoutMarkers:
 
 
 def _note_streamed(column: Column) -> Column:
+    """Return the column with a note on its reading, in its reason now and when its role is decided."""
     return replace(column, reason=add_note(column.reason, STREAMED_NOTE), note=add_note(column.note, STREAMED_NOTE))
 
 
@@ -112,22 +112,18 @@ def _number_by_appearance(codes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:
-    """Return at most `MAX_DRAWN_ROWS` learned rows, each with the same probability, coded by the ledger's names."""
+    """Return at most `MAX_FETCHED_ROWS` learned rows, each with the same probability, coded by the ledger's names."""
     from deciban.sql.statements import random_share
 
     view, table = _get_view(task), find_database(task.source)
     assert table is not None
-    share = OVERSAMPLING * MAX_DRAWN_ROWS / max(1, n_rows)
+    share = OVERSAMPLING * MAX_FETCHED_ROWS / max(1, n_rows)
     if share < 1:
         view = replace(view, source=table.filter(random_share(table.driver.dialect, share)), counts={})
-    levels: Any = next((block.levels for block in total.schema.blocks if block.kind == "levels"), None)
-    words, known = task.options.words, vocabularies(total.schema)
-    matrices = Matrices.for_levels(task.layout, levels or (), words=words, vocabularies=known)
-    labels = [str(label) for label in total.schema.classes]
+    labels, matrices = [str(label) for label in total.schema.classes], make_matrices(task, total)
     read = [rows for _, rows in read_labelled_rows(view, task.target, labels, task.weights, matrices, None)]
-    rows = concatenate_rows(read)
-    rows = rows[np.flatnonzero((rows.codes >= 0) & (True if rows.weight is None else rows.weight > 0))]
-    if len(rows.codes) <= MAX_DRAWN_ROWS:
+    rows = keep_learned_rows(concatenate_rows(read))
+    if len(rows.codes) <= MAX_FETCHED_ROWS:
         return rows
-    kept = np.random.default_rng(0).choice(len(rows.codes), MAX_DRAWN_ROWS, replace=False)
+    kept = np.random.default_rng(0).choice(len(rows.codes), MAX_FETCHED_ROWS, replace=False)
     return rows[np.sort(kept)]

@@ -92,9 +92,9 @@ class TrainingRows:
     @cached_property
     def folded_rows(self) -> FoldedRows:
         """The rows' classes and weights, and the folds that choose a penalty."""
-        return FoldedRows(self.rows.codes, self.rows.weight, inner_folds(self.rows, CHOICE_FOLDS))
+        return FoldedRows(self.rows.codes, self.rows.weight, assign_inner_folds(self.rows, CHOICE_FOLDS))
 
-    def ledgers_excluding_folds(self, fold: NDArray[np.int32], n_folds: int, decided: bool) -> list[Ledger]:
+    def count_excluding_folds(self, fold: NDArray[np.int32], n_folds: int, decided: bool) -> list[Ledger]:
         """Return the ledgers of all rows but those of each fold; rows of no fold (−1) are in all ledgers.
 
         With `decided` they have the features of the model alone, not those of other roles that a column might have.
@@ -112,7 +112,7 @@ class TrainingRows:
         def learn() -> TrainingRows:
             fold = self.folded_rows.fold
             ledgers = self.shared.get(
-                "inner ledgers", lambda: self.ledgers_excluding_folds(fold, CHOICE_FOLDS, decided=False)
+                "inner ledgers", lambda: self.count_excluding_folds(fold, CHOICE_FOLDS, decided=False)
             )
             model = solve_ledger(self.task, ledgers[f], self.decided)
             return TrainingRows(self.task, model, self.rows[np.flatnonzero(fold != f)])
@@ -131,7 +131,7 @@ class TrainingRows:
         return TrainingRows(self.task, model, self.rows, SharedParts(), decided)
 
 
-def inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
+def assign_inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     """Assign rows to stratified folds; a class that would be in one fold alone is in none (−1), and stays known."""
     columns = [column for block in rows.columns for column in block]
     return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
@@ -144,9 +144,11 @@ def fit_logistic(data: TrainingRows, C: float | str) -> FoldModel:
     has a clearly lower loss, all as they are, or all in bins.
     """
     model, best = _fit_logistic_design(data, C)
+    if best is None:  # no folds have chosen C
+        return model
     for role in LOGISTIC_ROLES:
-        other = None if best is None else data.with_open_numbers(role)
-        if best is not None and other is not None:
+        other = data.with_open_numbers(role)
+        if other is not None:
             found, losses = _fit_logistic_design(other, C)
             if losses is not None and is_clearly_lower(losses, best):
                 model, best = found, losses
@@ -157,12 +159,12 @@ def _fit_logistic_design(data: TrainingRows, C: float | str) -> tuple[FoldModel,
     """Fit a logistic regression with the roles of these rows; also return the losses in the folds that choose C."""
     decided = data.decided or {}
     uses_labels = any((decided.get(c.name) or c).role in ("binned", *OPEN_ROLES) for c in data.task.columns)
-    fold_design = partial(_logistic_fold_design, data) if uses_labels else None  # else no label influences the design
+    fold_design = partial(_make_logistic_design, data) if uses_labels else None  # else no label influences the design
     scorer, losses = table_design.fit_table_logistic(data.basis, data.parts, data.folded_rows, C, fold_design)
     return replace(data.model, scorer=scorer), losses
 
 
-def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
+def _make_logistic_design(data: TrainingRows, f: int) -> Design:
     """Return the design of all rows by the model of those outside fold f."""
     rows, other = data.rows, data.exclude_fold(f)
     weight = np.where(data.folded_rows.fold == f, 0.0, 1.0 if rows.weight is None else rows.weight)
@@ -171,42 +173,42 @@ def _logistic_fold_design(data: TrainingRows, f: int) -> Design:
 
 
 def fit_evidence(data: TrainingRows, C: float | str) -> FoldModel:
-    """Fit the evidence weight of each column, to a sample of very many rows; 1 if no class is in two folds."""
-    return replace(data.model, scorer=_fit_evidence(data, C))
+    """Fit the evidence weight of each column to out-of-fold evidence of columns and texts.
 
-
-def _fit_evidence(data: TrainingRows, C: float | str) -> FittedModel:
-    """Fit evidence regression to out-of-fold evidence of the columns and of texts."""
+    It is fitted to a sample of very many rows; all weights are 1 if no class is in two folds.
+    """
     index = evidence_weights.sample_evidence_rows(len(data.rows.codes), data.basis)
     if len(index) < len(data.rows.codes):
         data = replace(data, rows=data.rows[index], shared=SharedParts())
     names = [feature.column for feature in data.task.layout.texts]
     if (data.folded_rows.fold < 0).all():
-        return evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
+        scorer = evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
+        return replace(data.model, scorer=scorer)
     weights, text_evidence = _fit_texts(data, C)
-    evidence = _set_text_evidence(out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
-    fold_design = partial(_evidence_fold_design, data, text_evidence)
-    return evidence_weights.fit_evidence_weights(
+    evidence = _set_text_evidence(compute_out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
+    fold_design = partial(_make_evidence_design, data, text_evidence)
+    scorer = evidence_weights.fit_evidence_weights(
         data.basis, evidence, data.folded_rows, C, dict(zip(names, weights)), fold_design
     )
+    return replace(data.model, scorer=scorer)
 
 
-def _evidence_fold_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
+def _make_evidence_design(data: TrainingRows, text_evidence: Sequence[Array], f: int) -> Design:
     """Return the evidence of all rows by the model of those outside fold f; of these, without their inner fold."""
     other, own = data.exclude_fold(f), data.folded_rows.fold == f
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
     out[own] = evidence_weights.compute_column_evidence(other.basis, parts)
-    out[~own] = out_of_fold_evidence(other, CHOICE_FOLDS)
+    out[~own] = compute_out_of_fold_evidence(other, CHOICE_FOLDS)
     return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
 
 
-def out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
+def compute_out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
     """Return ln p(x_j|k) of rows by the model without their fold, n×d×K; 0 for a row that is alone in its class."""
     rows, kept, assumption = data.rows, data.model.kept, data.basis.assumption
-    fold = inner_folds(rows, n_folds)
+    fold = assign_inner_folds(rows, n_folds)
     out = np.zeros((len(fold), evidence_weights.count_weights(data.basis), len(data.basis.ledger.rows)))
-    for f, ledger in enumerate(data.ledgers_excluding_folds(fold, n_folds, decided=True)):
+    for f, ledger in enumerate(data.count_excluding_folds(fold, n_folds, decided=True)):
         own = np.flatnonzero(fold == f)
         if len(own):
             model = GenerativeModel(assumption, ledger)
@@ -241,29 +243,23 @@ def fit_boosted(data: TrainingRows, C: float | str) -> FoldModel:
 
     It has no penalty, so C is not used.
     """
-    return replace(data.model, scorer=_fit_boosted(data))
-
-
-def _fit_boosted(data: TrainingRows) -> FittedModel:
-    """Fit boosted naive Bayes; see `fit_boosted`."""
     threads, (codes, weight, fold) = engines.thread_count(None), data.folded_rows
     assumption, schema = replace(data.basis.assumption, prior=ClassPrior()), data.basis.schema
     learned, held = np.flatnonzero(fold != 0), np.flatnonzero(fold == 0)
-    examples, settings = (
-        Examples(data.parts, codes, weight),
-        BoostingSettings(rounds=MAX_BOOSTING_ROUNDS, threads=threads),
-    )
-    rounds = MAX_BOOSTING_ROUNDS
+    examples, rounds = Examples(data.parts, codes, weight), MAX_BOOSTING_ROUNDS
+    settings = BoostingSettings(rounds=rounds, threads=threads)
     by_class = np.bincount(codes, weights=weight, minlength=len(schema.classes)).astype(np.float64)
     seen, own = narrow_classes(schema, examples, by_class)
     if len(codes) <= MAX_TRACED_ROWS and (fold >= 0).any() and _has_all_classes(own.codes, fold, len(seen.classes)):
         rounds = _choose_rounds(assumption, seen, own, fold, settings)
         if not rounds:
-            return use_one_learner(assumption, schema, examples, settings, data.basis)
+            one = use_one_learner(assumption, schema, examples, settings, data.basis)
+            return replace(data.model, scorer=one)
     elif len(held) and len(np.unique(codes[learned])) > 1:
         trial = boost(assumption, schema, examples.take(learned), replace(settings, held=examples.take(held)))
         rounds = len(trial.rounds)
-    return boost(assumption, schema, examples, replace(settings, rounds=rounds), data.basis)
+    boosted = boost(assumption, schema, examples, replace(settings, rounds=rounds), data.basis)
+    return replace(data.model, scorer=boosted)
 
 
 def _has_all_classes(codes: NDArray[np.int32], fold: NDArray[np.int32], n_classes: int) -> bool:
@@ -295,13 +291,8 @@ FIT_FUNCTIONS: Mapping[str, Callable[[TrainingRows, float | str], FoldModel]] = 
 """The function that fits the model of each learner to rows, with a penalty, by the name of the learner."""
 
 
-def learn_from_rows(task: Task, ledger: Ledger, rows: Rows, decided: DecidedColumns | None) -> FoldModel:
-    """Learn a model by the discriminative learner that a task names, with the task's class prior; see `learn`."""
-    return fit_learner(TrainingRows(task, solve_ledger(task, ledger, decided), rows), task)
-
-
 def fit_learner(data: TrainingRows, task: Task) -> FoldModel:
-    """Fit the learner of a task to rows, with the task's class prior."""
+    """Fit the discriminative learner of a task to rows, with the task's class prior."""
     learned = FIT_FUNCTIONS[task.learner](data, task.C)
     if data.basis.assumption.prior != ClassPrior():  # else the class prior is that of the rows
         assert isinstance(learned.scorer, FittedModel)

@@ -30,7 +30,7 @@ from deciban.training import table_folds
 from deciban.training.column_roles import decide
 from deciban.training.structure import refuse_independence
 from deciban.training.table_pass import fetch_sample
-from deciban.training.table_rows import assign_by_column, concatenate_rows, read_labelled_rows
+from deciban.training.table_rows import assign_by_column, concatenate_rows, keep_learned_rows, read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
@@ -166,7 +166,10 @@ class Split:
         return FoldAssignment(self.folds) if self.column is None else assign_by_column(task, *self.column, self.folds)
 
     def train(self, task: Task, progress: Progress | None, hint: str = "") -> tuple[Trained, FoldAssignment]:
-        """Train a model with the ledgers of all folds; `hint` names a way out where they would be too large."""
+        """Train a model with the ledgers of all folds, and return it with the assignment of rows to folds.
+
+        Ledgers that would be too large are an InputError, in which `hint` names a way out.
+        """
         assignment = self.assign(task)
         trained = train_task(task, assignment.n_folds, progress, assignment)
         trained.check_folds(assignment.n_folds, hint=hint)
@@ -214,7 +217,7 @@ def _with_documents(layout: Layout, rows: Rows, batches: Sequence[Any], index: N
 def _compare_with_learned_rows(report: Report, model: Model, hasher: RowHasher) -> Report:
     """Return the report with the share of its rows that the model has learned, and warn if there is one."""
     learned = model.origin.learned
-    share = None if learned is None else learned.share_of(LearnedRows.of(hasher.hashes), hasher.chance)
+    share = None if learned is None else learned.estimate_share(LearnedRows.of(hasher.hashes), hasher.chance)
     if share is not None:
         hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
         warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=4)
@@ -291,7 +294,7 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
                 f"that is done for at most {fold_models.MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, "
                 f"and far quicker; or fix the role of numbers, numbers='number'"
             )
-        batches = [batch[is_learned(batch)] for _, batch in trained.read_rows()]
+        batches = [keep_learned_rows(batch) for _, batch in trained.read_rows()]
         table = RowsInMemory(trained, concatenate_rows(batches), progress)
         rows, scores = table.rows, fold_models.refit_each_row(table, trained.total, needs_refit, scores)
     else:
@@ -313,7 +316,7 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
     naive, threads = trained.model._naive, engines.thread_count(None)
     batches, scored = [], []
     for _, batch in trained.read_rows(progress):
-        rows = batch[is_learned(batch)]
+        rows = keep_learned_rows(batch)
         parts = table_folds.select_columns(rows, decision.kept).parts
         found = fold_models.score_in_closed_form(naive, parts, rows.codes, rows.weight, "log_posterior", threads)
         if found is None:
@@ -321,11 +324,6 @@ def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[
         batches.append(replace(rows, columns=[]))
         scored.append(found)
     return concatenate_rows(batches), LeaveOneOutScores.concatenate(scored)
-
-
-def is_learned(rows: Rows) -> NDArray[np.bool_]:
-    """Return which rows have a class and a weight above 0."""
-    return rows.codes >= 0 if rows.weight is None else (rows.codes >= 0) & (rows.weight > 0)
 
 
 @dataclass(frozen=True)

@@ -24,22 +24,20 @@ def to_names(blocks: Any) -> Any:
     return [[to_name(name) for name in block] if isinstance(block, (list, tuple)) else block for block in blocks]
 
 
-def join_columns(
-    columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str] | None = None
-) -> list[Column]:
+def join_columns(columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str]) -> list[Column]:
     """Return the columns with those of each block joined: numbers as a Gaussian, others as combinations of levels.
 
     `given` are the roles that the user has given. "numbers" joins all numbers but those with another given role.
     """
     known = {column.name: column for column in columns}
     if isinstance(blocks, str) and blocks == "numbers":
-        names = [column.name for column in columns if _as_number(column, given or {}).role == "number"]
+        names = [column.name for column in columns if _to_number(column, given).role == "number"]
         if len(names) < 2:
             number = "is one" if names else "are none"
             raise InputError(f"blocks='numbers' joins all numbers, and there {number}. Hint: leave it out")
         blocks = [names]
     for block in check_blocks(blocks, known):
-        members = [_as_number(known[name], given or {}) for name in block]
+        members = [_to_number(known[name], given) for name in block]
         _check_kinds(block, members)
         for column in members:
             others = ", ".join(name for name in block if name != column.name)
@@ -90,7 +88,7 @@ def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[
     return [tuple(sorted(block)) for block in blocks]
 
 
-def _as_number(column: Column, given: Mapping[str, str]) -> Column:
+def _to_number(column: Column, given: Mapping[str, str]) -> Column:
     """Return a column of numbers with the role "number", unless its role was given; other columns unchanged."""
     return replace(column, role="number") if column.role in NUMBER_ROLES and column.name not in given else column
 

@@ -12,18 +12,23 @@ from typing import Any
 import numpy as np
 
 from deciban._typing import Array
-from deciban.engines.threads import limit_products_to_one_core, limit_threads, thread_count
+from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights
 from deciban.model.summarise_table import Rows
-from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget
-from deciban.training.candidates import QUICK_COVARIANCES, Candidate, LearnedRows, gaussian_columns, make_candidates
-from deciban.training.discriminative_learners import inner_folds
+from deciban.training.candidate_evaluation import CandidateRows, TimeBudget, start_evaluation
+from deciban.training.candidates import (
+    QUICK_COVARIANCES,
+    Candidate,
+    CandidateTrainer,
+    list_gaussian_columns,
+    make_candidates,
+)
+from deciban.training.discriminative_learners import assign_inner_folds
 from deciban.training.table_folds import FoldModel
 from deciban.training.task import Task
-from deciban.training.worker_processes import TaskRunner
 
 INNER_FOLDS = 5
 """The number of folds in which learners are compared."""
@@ -56,7 +61,7 @@ def list_candidates(task: Task, schema: Schema, notes: list[str]) -> list[Candid
     """Return the candidates that a table has columns for; Gaussians are of numbers whose role is open or `number`."""
     joined = any(column.block for column in task.columns)
     given = {column.name: column.role for column in task.columns if column.role in ("binned", "count")}
-    numbers = gaussian_columns(task, {"roles": given, "blocks": joined})
+    numbers = list_gaussian_columns(task, {"roles": given, "blocks": joined})
     found = list(make_candidates(task, schema, AUTO_NAMES, task.C, numbers, notes))
     tied = [each for each in found if "covariance" in each.arguments]
     return [each for each in found if each not in tied[1:]]
@@ -64,26 +69,22 @@ def list_candidates(task: Task, schema: Schema, notes: list[str]) -> list[Candid
 
 def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoice, Candidate]:
     """Choose among the candidates by inner folds of the rows, within the seconds of the task."""
-    fold = inner_folds(rows, INNER_FOLDS)
+    fold = assign_inner_folds(rows, INNER_FOLDS)
     notes: list[str] = []
     candidates = list_candidates(task, schema, notes)
     if not (fold >= 0).any():
         raise InputError("learner='auto' compares learners in folds, and no class has rows in two of them")
     folded = CandidateRows(task.layout, replace(rows, fold=fold), candidates)
-    import scipy.optimize  # noqa: F401  it has a thread pool of its own, which can be limited once it is loaded
-
-    jobs = thread_count(None)
-    with limit_products_to_one_core(True), limit_threads(jobs), TaskRunner(folded, jobs) as runner:
-        evaluation = CandidateEvaluation(folded, runner, TimeBudget.start(task.seconds), None)
+    with start_evaluation(folded, thread_count(None), TimeBudget.start(task.seconds), None) as evaluation:
         scored, known = evaluation.score_folds(INNER_FOLDS, None)
-    losses = {each.name: _calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
+    losses = {each.name: _compute_calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
     best = min(losses, key=lambda name: losses[name])
     candidate = next(each for each in candidates if each.name == best)
     arguments = candidate.arguments or {"structure": "naive"}
     return LearnerChoice(best, losses, arguments, tuple(evaluation.notes)), candidate
 
 
-def _calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
+def _compute_calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
     """Return the log-loss of the rows of inner folds, calibrated by temperatures fitted without each fold."""
     assert rows.fold is not None
     index = np.flatnonzero((rows.fold >= 0) & known[np.arange(len(rows.codes)), rows.codes])
@@ -99,5 +100,5 @@ def _calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
 def learn_by_choice(task: Task, schema: Schema, rows: Rows) -> FoldModel:
     """Choose a learner by the rows, and learn them by it; the model scores rows of the task's own layout."""
     choice, candidate = choose_learner(task, schema, rows)
-    model, _ = LearnedRows(task.layout, rows).learn(candidate)
+    model, _ = CandidateTrainer(task.layout, rows).learn(candidate)
     return replace(model, rearrange=partial(candidate.rearrange, task.layout), choice=choice.name)

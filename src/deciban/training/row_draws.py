@@ -32,7 +32,10 @@ class RowDraws:
 
     @classmethod
     def of(cls, rows: Rows, n_draws: int, wanted_sizes: Sequence[int] | None) -> "RowDraws":
-        """Plan draws of sizes (refused if too large) or `doubling_sizes`, except those where a draw has one class."""
+        """Plan draws of the wanted sizes, or of doubling ones; sizes at which a draw has one class only are left out.
+
+        A wanted size of more rows than are not held out is an InputError.
+        """
         n = len(rows.codes)
         n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)
         if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:
@@ -41,7 +44,7 @@ class RowDraws:
                 f"out). Hint: smaller sizes"
             )
         draws = cls(rows.codes, n_draws, n_held, ())
-        sizes = doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes
+        sizes = list_doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes
         classes = (rows.codes[order] for _, order in draws)
         until_two_classes = (int(np.argmax(codes != codes[0])) + 1 for codes in classes)
         fewest = max(until_two_classes, default=0) if n_held else n
@@ -54,10 +57,10 @@ class RowDraws:
             yield np.sort(order[: self.n_held]), order[self.n_held :]
 
 
-def doubling_sizes(n_rows: int) -> list[int]:
-    """Return the sizes 10, 20, 40 … and all rows; the last but one is at most 1/1.4 of all.
+def list_doubling_sizes(n_rows: int) -> list[int]:
+    """Return the sizes 10, 20, 40 … and all rows, none for fewer than 10; the last but one is at most 1/1.4 of all.
 
-    >>> doubling_sizes(100), doubling_sizes(88), doubling_sizes(9)
+    >>> list_doubling_sizes(100), list_doubling_sizes(88), list_doubling_sizes(9)
     ([10, 20, 40, 100], [10, 20, 40, 88], [])
     """
     smaller = [MIN_CURVE_ROWS << i for i in range(20) if (MIN_CURVE_ROWS << i) * 1.4 <= n_rows]

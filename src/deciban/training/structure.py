@@ -43,13 +43,6 @@ MAX_HEAD_LEVELS = 256
 """Categories with more different levels among the first rows have no cells."""
 
 
-def check_structure(structure: Any) -> str:
-    """Return the structure if it is one of `STRUCTURES`; refuse others."""
-    if structure not in STRUCTURES:
-        raise InputError(f"structure must be one of {', '.join(map(repr, STRUCTURES))}, not {structure!r}")
-    return str(structure)
-
-
 def refuse_independence(learner: Any, structure: Any) -> None:
     """Refuse independent columns for a learner whose columns depend on each other."""
     if learner in ("aode", "auto") and structure == "naive":
@@ -87,7 +80,7 @@ def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] 
     """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if column.role in ("flag", "category"):
-        return _frequent_levels(values, n_cells - 1)
+        return _find_frequent_levels(values, n_cells - 1)
     try:
         numbers = to_numbers(values, column.name)
     except InputError:  # written for people, or a cell that is no number: the reader will say so
@@ -99,7 +92,7 @@ def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] 
     return tuple(cuts[cuts > numbers.min()].tolist())
 
 
-def _frequent_levels(values: Any, most: int) -> tuple[str, ...]:
+def _find_frequent_levels(values: Any, most: int) -> tuple[str, ...]:
     """Return the most frequent levels as texts, none if there are very many."""
     names = LevelEncoder([], grows=True)
     codes = names.encode(values)
@@ -122,12 +115,12 @@ def is_better(forest: TableFoldScores, naive: TableFoldScores) -> bool:
     codes = naive.rows.codes
     weight = np.ones(len(codes)) if naive.rows.weight is None else effective_weights(naive.rows.weight)
     known = naive.known[np.arange(len(codes)), codes]
-    losses = [bounded_losses(_calibrated(scored, known), codes)[known] for scored in (naive, forest)]
+    losses = [bounded_losses(_calibrate_by_temperature(scored, known), codes)[known] for scored in (naive, forest)]
     gain, error = paired_mean(losses[0] - losses[1], weight[known])
     return bool(gain > STANDARD_ERRORS * error)
 
 
-def _calibrated(scored: TableFoldScores, known: Any) -> Array:
+def _calibrate_by_temperature(scored: TableFoldScores, known: Any) -> Array:
     """Return ln p(k|x) of the sample by temperatures fitted without each fold."""
     rows = scored.rows
     assert rows.fold is not None

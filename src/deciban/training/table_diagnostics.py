@@ -307,11 +307,8 @@ def dependence(
     >>> f"given the class {pair.conditional:.2f} dB, without it {pair.marginal:.2f} dB"
     'given the class -0.03 dB, without it 0.95 dB'
     """
-    task = plan(
-        source, target=target, roles=roles, numbers="number", weights=weights, sql=sql, format=format,
-        encoding=encoding, errors=errors, missing=missing, keep_markers=keep_markers, hive=hive, table=table,
-        where=where, header=header, names=names, quote=quote, decimal=decimal, dates=dates, bad_cells=bad_cells,
-    )  # fmt: skip
+    given = {name: value for name, value in locals().items() if name != "progress"}
+    task = plan(**given, numbers="number")
     columns = [replace(c, role="skip", reason="a text") if c.role == "text" else c for c in task.columns]
     task = replace(task, columns=columns)
     sample, used_roles, n_learned = _read_sample(task, progress)

@@ -34,7 +34,7 @@ from deciban.text import Words, keep_known_words
 from deciban.training.column_roles import decide
 from deciban.training.structure import without_cells
 from deciban.training.task import Task
-from deciban.validation.covariance_choice import MIXINGS, SHRINKAGES, Settings, choose_covariance
+from deciban.validation.covariance_choice import MIXINGS, SHRINKAGES, CovarianceSettings, choose_covariance
 from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
 
 DecidedColumns = Mapping[str, Column]
@@ -158,7 +158,7 @@ def choose_mixed_covariance(options: Options, model: GenerativeModel, rows: Rows
     i = max((i for i, block in enumerate(blocks) if block.kind == "scatter"), key=lambda i: blocks[i].width)
     ledger = Ledger(Schema(model.schema.classes, (blocks[i],)), model.ledger.rows, (model.ledger.parts[i],))
     alone = GenerativeModel(replace(model.assumption, families=(families[i],)), ledger)
-    choice = choose_covariance(alone, rows.parts[i], rows.codes, rows.weight, Settings(MIXINGS, SHRINKAGES))
+    choice = choose_covariance(alone, rows.parts[i], rows.codes, rows.weight, CovarianceSettings(MIXINGS, SHRINKAGES))
     family: Any = choice.family
     return replace(options, mixing=family.mixing, shrinkage=family.shrinkage)
 
@@ -178,9 +178,9 @@ def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns
         from deciban.training.learner_choice import learn_by_choice
 
         return learn_by_choice(task, ledger.schema, rows)
-    from deciban.training.discriminative_learners import learn_from_rows
+    from deciban.training.discriminative_learners import TrainingRows, fit_learner
 
-    return learn_from_rows(task, ledger, rows, decided)
+    return fit_learner(TrainingRows(task, solve_ledger(task, ledger, decided), rows), task)
 
 
 def learn_excluding_each(

@@ -17,7 +17,7 @@ from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.model.matrices import Matrices, check_columns, row_blocks
-from deciban.model.summarise_table import Progress, Rows, row_weights
+from deciban.model.summarise_table import Progress, Rows, choose_label_readings, row_weights
 from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import parse_texts
@@ -64,14 +64,14 @@ class Reservoir:
             selected = rows if len(index) == len(rows.codes) else rows[index]
             self.kept.append(selected)
             self.n_kept += len(index)
-            self.n_bytes += sum(int(sizes.sum()) for sizes in _text_sizes(selected))
+            self.n_bytes += sum(int(sizes.sum()) for sizes in _measure_texts(selected))
         if self.n_kept > 2 * self.capacity or self.n_bytes > 2 * self.factor * MAX_SAMPLE_BYTES:
             self._trim()
 
     def _trim(self) -> None:
         """Drop the rows beyond the limits, those with the highest hashes; lower the hash limit accordingly."""
         together = concatenate_rows(self.kept)
-        order, texts = hash_row_numbers(together.number), _text_sizes(together)
+        order, texts = hash_row_numbers(together.number), _measure_texts(together)
         capacity = min(self.capacity, len(order))
         if texts and capacity:
             sizes = np.cumsum(np.sum(texts, axis=0)[np.argsort(order)])
@@ -81,7 +81,7 @@ class Reservoir:
             self.hash_limit = np.partition(order, capacity - 1)[capacity - 1]
             together = together[order <= self.hash_limit]
         self.kept, self.n_kept = [together], len(together.codes)
-        self.n_bytes = sum(int(sizes.sum()) for sizes in _text_sizes(together))
+        self.n_bytes = sum(int(sizes.sum()) for sizes in _measure_texts(together))
 
     def rows(self, n_classes: int = 1) -> Rows | None:
         """Return the sample in the order of the table, fewer rows for very many classes; None if none was added."""
@@ -92,7 +92,7 @@ class Reservoir:
         return self.kept[0]
 
 
-def _text_sizes(rows: Rows) -> list[NDArray[np.int64]]:
+def _measure_texts(rows: Rows) -> list[NDArray[np.int64]]:
     """Return the number of bytes of each text of each row."""
     texts = [column for block in rows.columns for column in block if isinstance(column, Documents)]
     return [np.diff(text.utf8[1]) for text in texts]
@@ -127,11 +127,10 @@ def read_labelled_rows(
 
     `target` and `weights` name columns; columns of the layout may be missing in the source with `allow_missing`.
     """
-    known, read, numbers = LevelEncoder(classes, column=target), 0, [weights] if weights else []
-    for name in (target, *numbers):
+    known, read, labels = LevelEncoder(classes, column=target), 0, choose_label_readings(target, weights)
+    for name in labels:
         check_column(source, name)
-    wanted = check_columns(source, matrices.layout.readings(), allow_missing)
-    wanted = {**wanted, target: "label", **dict.fromkeys(numbers, "number")}
+    wanted = check_columns(source, matrices.layout.readings(), allow_missing) | labels
     for batches in row_blocks(source, wanted, matrices.layout):
         codes = np.concatenate([known.encode(batch.column(target)) for batch in batches])
         number = np.arange(read, read + len(codes))
@@ -144,12 +143,15 @@ def read_labelled_rows(
         yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
 
 
+def keep_learned_rows(rows: Rows) -> Rows:
+    """Return the rows that have a known class and a weight above 0."""
+    return rows[(rows.codes >= 0) & (True if rows.weight is None else rows.weight > 0)]
+
+
 def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[np.bool_], list[Any]]]:
     """Yield which rows of a block are learned (with a class and weight), and its batches of target and `columns`."""
-    wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "text"), task.target: "label"}
-    if task.weights is not None:
-        wanted[task.weights] = "number"
-    read = 0
+    wanted: dict[str, ColumnReading] = dict.fromkeys(columns, "text")
+    wanted, read = wanted | choose_label_readings(task.target, task.weights), 0
     for batches in row_blocks(task.source, wanted, task.layout):
         names = LevelEncoder(column=task.target)
         is_learned = np.concatenate([names.encode(batch.column(task.target)) >= 0 for batch in batches])
@@ -173,7 +175,7 @@ def assign_by_column(task: Task, by: Literal["groups", "order"], column: str, n_
         names = LevelEncoder(grows=True, column=column)
         values = np.concatenate([np.zeros(0, dtype=np.int64), *(names.encode(array) for array in cells)])
     else:
-        values = _ranks(cells, column)
+        values = _rank_values(cells, column)
     missing = learned & (values < 0)
     if missing.any():
         noun = "group" if by == "groups" else "place in the order"
@@ -188,12 +190,12 @@ def assign_by_column(task: Task, by: Literal["groups", "order"], column: str, n_
     return FoldAssignment(int(folds.max()) + 1, folds)
 
 
-def _ranks(cells: Sequence[Any], name: str) -> NDArray[np.int64]:
+def _rank_values(cells: Sequence[Any], name: str) -> NDArray[np.int64]:
     """Return the dense rank of each value, from the least on; −1 where it is missing."""
     if not cells:
         return np.zeros(0, dtype=np.int64)
     values = pa.chunked_array(cells).unify_dictionaries().combine_chunks()
-    array = _sortable(values)
+    array = _to_sortable(values)
     try:
         place = pc.rank(array, sort_keys="ascending", tiebreaker="dense").to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -204,7 +206,7 @@ def _ranks(cells: Sequence[Any], name: str) -> NDArray[np.int64]:
     return np.where(missing, -1, place.astype(np.int64))
 
 
-def _sortable(array: Any) -> Any:
+def _to_sortable(array: Any) -> Any:
     """Return values in their intended order: texts that are all numbers or all dates as these, others as texts."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary.take(array.indices)

@@ -26,7 +26,7 @@ from deciban.sources.source import FileOptions, Source, find_column, open_source
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
-from deciban.training.structure import add_cells, check_structure, without_cells
+from deciban.training.structure import STRUCTURES, add_cells, without_cells
 
 if TYPE_CHECKING:
     from deciban.sources.databases.tables import DatabaseTable
@@ -175,31 +175,22 @@ def plan(
             f"covariance='mixed' is for naive Bayes, not for learner={learner!r}. Hint: 'full' or 'tied'"
         )
     if like is not None:
-        options, prior = _options_like(like, prior)
+        options, prior = _take_options_like(like, prior)
     if structure == "auto" and like is None and is_database_table(opened):
         structure, skips_pairs = "naive", True  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
-    head = opened.head(HEAD_ROWS if _needs_rows(opened, [target, weights, *unlearned], roles, like) else 0)
+    head = opened.head(HEAD_ROWS if _needs_first_rows(opened, [target, weights, *unlearned], roles, like) else 0)
     _check_labels(head, target)
     if like is not None:
-        found = _columns_like(like, target, roles or blocks, numbers, has_words)
+        found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
-        if learner == "auto":
-            raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
-        has_cells = any(column.cells for column in columns)
-        is_like_aode = learner == "aode" and like.learner == "aode"
-        if structure == "tan" and not has_cells and not is_like_aode:
-            argument = "learner='aode'" if learner == "aode" else f"structure={given_structure!r}"
-            raise InputError(
-                f"{argument} needs counts of pairs of columns, and the model of like= has none. "
-                f"Hint: leave {argument} out; structure='tan' counts the pairs of two columns or more"
-            )
-        structure = "tan" if structure != "naive" and has_cells else "naive"
+        argument = "learner='aode'" if learner == "aode" else f"structure={given_structure!r}"
+        structure = _resolve_structure_like(like, columns, structure, learner, argument)
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
-        inferred = _infer_columns(opened, head, leave_out, roles or {}, numbers, reading.dates)
+        inferred = _infer_columns(opened, head, leave_out, roles, numbers, reading.dates)
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
         if structure != "naive":
@@ -208,7 +199,7 @@ def plan(
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
     options = replace(options, dependence=dependence)
-    target_type = _target_type(opened, head, target)
+    target_type = _find_target_type(opened, head, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,
@@ -223,13 +214,14 @@ def _resolve_dependence(structure: Any, learner: str, like: Model | None) -> Dep
     return "pairs" if structure == "blocks" or is_like_pairs else "forest"
 
 
-def _resolve_structure(structure: Any, learner: str) -> str:
+def _resolve_structure(structure: str, learner: str) -> str:
     """Check the structure, and return the one whose statistics the learner needs.
 
     "tan" stands for counts of pairs of columns, which blocks, AODE and the choice of a learner need too; learners of
     rows have "naive".
     """
-    structure = check_structure(structure)
+    if structure not in STRUCTURES:
+        raise InputError(f"structure must be one of {', '.join(map(repr, STRUCTURES))}, not {structure!r}")
     if structure in ("tan", "blocks") and learner != "bayes":
         raise InputError(
             f"structure={structure!r} is for naive Bayes, not for learner={learner!r}. Hint: leave one out"
@@ -237,6 +229,25 @@ def _resolve_structure(structure: Any, learner: str) -> str:
     if learner in ("aode", "auto") or structure == "blocks":
         return "tan"
     return "naive" if learner != "bayes" and structure == "auto" else structure
+
+
+def _resolve_structure_like(
+    like: Model, columns: Sequence[Column], structure: str, learner: str, argument: str
+) -> str:
+    """Return "tan" if pairs of the columns of another model are counted, else "naive".
+
+    Refuse learner="auto", and "tan" (which `argument` requests) for a model that has counted no pairs.
+    """
+    if learner == "auto":
+        raise InputError("learner='auto' chooses for a table, not for a model of like=. Hint: leave one out")
+    has_cells = any(column.cells for column in columns)
+    is_like_aode = learner == "aode" and like.learner == "aode"
+    if structure == "tan" and not has_cells and not is_like_aode:
+        raise InputError(
+            f"{argument} needs counts of pairs of columns, and the model of like= has none. "
+            f"Hint: leave {argument} out; structure='tan' counts the pairs of two columns or more"
+        )
+    return "tan" if structure != "naive" and has_cells else "naive"
 
 
 def is_database_table(source: Any) -> bool:
@@ -253,7 +264,7 @@ def find_database(source: Any) -> DatabaseTable | None:
     return found if is_database_table(found) else None
 
 
-def _needs_rows(
+def _needs_first_rows(
     source: Source, leave_out: Sequence[str | None], roles: Mapping[str, str], like: Model | None
 ) -> bool:
     """Return whether first rows must be read to infer roles; not from a database where types and roles are known."""
@@ -342,7 +353,7 @@ def _infer_columns(
     return columns
 
 
-def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
+def _take_options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     """Return the options of another model, and the prior: as given, else its given class priors, by class."""
     priors = like.options.prior.given
     if priors is None:
@@ -351,7 +362,9 @@ def _options_like(like: Model, prior: Any) -> tuple[Options, Any]:
     return replace(like.options, prior=ClassPrior()), named if prior is None else prior
 
 
-def _columns_like(like: Model, target: str, given: Any, numbers: str | None, has_words: bool) -> Sequence[Column]:
+def _take_columns_like(
+    like: Model, target: str, given: Any, numbers: str | None, has_words: bool
+) -> Sequence[Column]:
     """Return the columns of another model; InputError for another target, or if roles or words are given too."""
     if like.target != target:
         raise InputError(f"the model of like= has the target {like.target!r}, not {target!r}")
@@ -364,7 +377,7 @@ def _columns_like(like: Model, target: str, given: Any, numbers: str | None, has
     return [replace(column, reason="as in the model") for column in like.columns]
 
 
-def _target_type(source: Source, head: Any, target: str) -> str:
+def _find_target_type(source: Source, head: Any, target: str) -> str:
     """Return the Arrow type of integer, boolean or floating labels, else "string"; of texts in files also int64."""
     kind = head.schema.field(target).type
     if not source.typed and is_text(kind):

@@ -20,7 +20,7 @@ from deciban.metrics.calibration_fit import calibrate as fit_calibration
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
-from deciban.model.model_options import MAX_DISTINCT_LEVELS, Origin, parse_class_prior
+from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
 from deciban.scores.calibration import Calibration
 from deciban.scores.posterior import Novelty, density_per_cell
@@ -28,10 +28,10 @@ from deciban.sources.distributed import distributed_base
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.training import database_rows, table_folds
-from deciban.training.column_roles import decide, negative_columns, rule_out_counts
+from deciban.training.column_roles import decide, find_negative_columns, rule_out_counts
 from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
-from deciban.training.table_pass import make_matrices, read_table
+from deciban.training.table_pass import TablePass, make_matrices, read_table
 from deciban.training.table_rows import read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
 
@@ -152,8 +152,8 @@ def train(
         if model.held_out is not None:
             model.held_out = replace(model.held_out, measured=f"{model.held_out.measured}; {choice}")
         return model
-    is_decided_by_rows = judge or structure != "auto" or _is_dependent(like)
-    task = plan(**{**given, "structure": structure if is_decided_by_rows else "naive"})
+    has_pairs = like is not None and bool(like._layout.cells)
+    task = plan(**{**given, "structure": structure if judge or structure != "auto" or has_pairs else "naive"})
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
     return trained.model
@@ -163,17 +163,10 @@ def _choose_learner(task: Task, progress: Progress | None) -> Any:
     """Read the rows of a table, or a sample of them, and choose the learner that predicts them best."""
     from deciban.training.learner_choice import choose_learner
 
-    read = read_table(task, 1, progress)
-    task = _with_prior(task, read.n_learned, read.total)
-    task, total, _, sample = _rule_out_negative_counts(task, read.total, [], read.sample)
-    if sample is None:
+    task, read = _complete_task(task, read_table(task, 1, progress))
+    if read.sample is None:
         raise InputError(f"{task.source.name} has no rows to choose a learner by")
-    return choose_learner(task, total.schema, sample)[0]
-
-
-def _is_dependent(model: Model | None) -> bool:
-    """Return whether the columns of a model, if there is one, depend on each other."""
-    return model is not None and bool(model._layout.cells)
+    return choose_learner(task, read.total.schema, read.sample)[0]
 
 
 @dataclass(frozen=True)
@@ -207,9 +200,8 @@ class Trained:
         with engines.part_of_work(n * len(model._labels) * len(model._layout.features_by_block())):
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
-    def calibrate(self, method: str | None, scored: TableFoldScores | None) -> CalibrationResult:
-        """Fit a calibration to the scored sample; with None for the method return its ln p(k|x) without one."""
-        assert scored is not None
+    def calibrate(self, method: str | None, scored: TableFoldScores) -> CalibrationResult:
+        """Fit a calibration to the scored sample; return ln p(k|x) alone without a method, or known classes."""
         log_posterior: Array = scored.finish("log_posterior")
         if method is None:
             return CalibrationResult(None, log_posterior)
@@ -240,12 +232,12 @@ class Trained:
         """Describe n scored rows as all of the rows learned, or as a sample of them."""
         return f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
 
-    def report(self, log_posterior: Array, calibrated: str = "", grouped: str = "") -> Report:
-        """Return the report on the sample with these posteriors; the words describe calibration and folds."""
+    def report(self, log_posterior: Array, calibrated: str) -> Report:
+        """Return the report on the sample with these ln p(k|x); `calibrated` ends its sentence (`describe_map`)."""
         scored = self.sample_scores
         assert scored is not None
         which = self.describe_sample(len(scored.rows.codes))
-        words = f"{len(self.folds)}-fold{grouped}: {which}, each scored by the model without its fold{calibrated}"
+        words = f"{len(self.folds)}-fold: {which}, each scored by the model without its fold{calibrated}"
         base = distributed_base(self.task.source)
         words += f"; {base.advice}" if base is not None and base.advice else ""
         words += database_rows.describe_limits(self.task)
@@ -259,60 +251,68 @@ def train_task(task: Task, n_folds: int, progress: Progress | None, assign: Fold
     """
     if assign is None and database_rows.can_push_down(task):
         return _train_in_database(task, n_folds, progress)
-    read = read_table(task, n_folds, progress, assign)
-    task = _with_prior(task, read.n_learned, read.total)
-    task, total, folds, sample = _rule_out_negative_counts(task, read.total, read.folds, read.sample)
-    return _learn(task, read.origin, total, folds, sample, read.n_learned, decides=assign is None)
+    task, read = _complete_task(task, read_table(task, n_folds, progress, assign))
+    return _learn(task, read, decides=assign is None)
 
 
 def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> Trained:
     """Train a model from the ledger that a database computes; the folds divide a sample of its rows."""
-    with database_rows.snapshot(task):
+    with database_rows.open_snapshot(task):
         task, summariser = database_rows.summarise(task, progress)
-        total = summariser.total_and_folds[0]
-        task = _with_prior(task, summariser.n_learned, total)
-        task, total, _, _ = _rule_out_negative_counts(task, total, [], None)
+        origin = replace(summariser.origin(), learned=None)  # no row was seen to be hashed
+        read = TablePass(summariser.total_and_folds[0], [], None, summariser.n_learned, origin)
+        task, read = _complete_task(task, read)
         drawn = database_rows.SampledFolds(None, [], None)
         if n_folds > 1 or task.uses_rows:
-            drawn = database_rows.draw_folds(task, total, summariser.n_learned, max(n_folds, 2))
+            drawn = database_rows.draw_folds(task, read.total, read.n_learned, max(n_folds, 2))
             drawn = drawn if n_folds > 1 else database_rows.SampledFolds(drawn.rows, [], None)
-    origin = replace(summariser.origin(), learned=None)  # no row was seen to be hashed
-    trained = _learn(task, origin, total, drawn.folds, drawn.rows, summariser.n_learned)
-    return replace(trained, rest=drawn.rest)
+    return replace(_learn(task, replace(read, folds=drawn.folds, sample=drawn.rows)), rest=drawn.rest)
 
 
-def _with_prior(task: Task, n_learned: int, total: Ledger) -> Task:
-    """Return the task with its class prior; InputError where the table has one class only."""
-    classes = total.schema.classes
+def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
+    """Return the task with its class prior, and both without the counts of columns with a negative value in any row.
+
+    A table of one class is an InputError.
+    """
+    classes = read.total.schema.classes
     if len(classes) < 2:
         raise InputError(
-            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {n_learned} rows; a "
+            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {read.n_learned} rows; a "
             f"classifier needs two. "
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
-    return replace(task, options=replace(task.options, prior=prior))
+    task = replace(task, options=replace(task.options, prior=prior))
+    negative = find_negative_columns(task.layout, read.total)
+    if not negative:
+        return task, read
+    kept = [
+        [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
+        for kind, features in task.layout.blocks
+    ]
+    sample = None if read.sample is None else table_folds.select_columns(read.sample, kept)
+    folds = [fold.choose(kept) for fold in read.folds]
+    columns = rule_out_counts(task.columns, negative)
+    return replace(task, columns=columns), replace(read, total=read.total.choose(kept), folds=folds, sample=sample)
 
 
-def _learn(
-    task: Task, origin: Origin, total: Ledger, folds: Sequence[Ledger], sample: Rows | None, n_learned: int,
-    decides: bool = True,
-) -> Trained:  # fmt: skip
+def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
-    columns, _, certain = decide(task.layout, total, task.options)
-    made = replace(origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
+    columns, _, certain = decide(task.layout, read.total, task.options)
+    made = replace(read.origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
 
     def learn(structure: str) -> Trained:
         own = replace(task, structure=structure)
         # of learners that each fold chooses by itself the model of all rows is not used
         first = replace(own, learner="bayes", structure="naive") if task.learner == "auto" else own
-        learned = table_folds.learn(first, total, sample, {column.name: column for column in columns})
+        learned = table_folds.learn(first, read.total, read.sample, {column.name: column for column in columns})
         model = Model(
             task.target, learned.columns, learned.options or task.options, scorer=learned.scorer,
             target_type=task.target_type, weights=task.weights, origin=made,
         )  # fmt: skip
         model._scorer.solved  # noqa: B018  a model that cannot be solved is an error here
-        return Trained(own, model, total, folds, sample, n_learned, certain if decides else {})
+        decided = certain if decides else {}
+        return Trained(own, model, read.total, read.folds, read.sample, read.n_learned, decided)
 
     if task.structure != "auto":
         return learn(task.structure)
@@ -323,22 +323,6 @@ def _learn(
     if not forest.model.structure or forest.sample_scores is None:
         return naive
     return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
-
-
-def _rule_out_negative_counts(
-    task: Task, total: Ledger, folds: list[Ledger], sample: Rows | None
-) -> tuple[Task, Ledger, list[Ledger], Rows | None]:
-    """Return the arguments without the counts of columns that have a negative value in any row."""
-    negative = negative_columns(task.layout, total)
-    if not negative:
-        return task, total, folds, sample
-    kept = [
-        [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
-        for kind, features in task.layout.blocks
-    ]
-    rows = None if sample is None else table_folds.select_columns(sample, kept)
-    columns = rule_out_counts(task.columns, negative)
-    return replace(task, columns=columns), total.choose(kept), [fold.choose(kept) for fold in folds], rows
 
 
 def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> None:

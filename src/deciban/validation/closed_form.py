@@ -36,7 +36,7 @@ class LeftOutRows:
     weight: Array
     needs_refit: NDArray[np.bool_]
 
-    def chunks(self, cells: int) -> Iterator[slice]:
+    def split_into_chunks(self, cells: int) -> Iterator[slice]:
         """Yield slices of rows so small that `cells` numbers for each row fit `LEFT_OUT_CHUNK_CELLS`."""
         step = max(1, LEFT_OUT_CHUNK_CELLS // max(1, cells))
         return (slice(start, start + step) for start in range(0, len(self.codes), step))
@@ -58,7 +58,7 @@ class LeftOutBlock:
     rows: LeftOutRows
     threads: int
 
-    def joint_scores(self, form: Any = None, X: Any = None) -> Array:
+    def compute_joint_scores(self, form: Any = None, X: Any = None) -> Array:
         """Compute ln p(x|k) by the score form of all rows, or by another form or of other values of the rows."""
         form, X = self.form if form is None else form, self.X if X is None else X
         scores: Array = engines.apply([form], [X], [self.need], np.zeros(form.n_classes), "joint", self.threads)
@@ -81,11 +81,11 @@ def subtract_weight(before: Array, removed: Any) -> Array:
 
 
 def has_remainder(before: Array, removed: Array) -> NDArray[np.bool_]:
-    """Return whether anything remains of a weight."""
+    """Return whether more than rounding remains of each weight without the removed one."""
     return before - removed > LEFTOVER_FRACTION * before
 
 
-def counts_excluding(part: Counts, x: Array, k: Codes, w: Array) -> Counts:
+def exclude_from_counts(part: Counts, x: Array, k: Codes, w: Array) -> Counts:
     """Return the counts of each row's class k without the row, c×1×d."""
     here = ~np.isnan(x)
     total = subtract_weight(part.total[k], w[:, None] * np.where(here, x, 0.0))
@@ -178,12 +178,12 @@ def _score_multinomial_documents(family: Text, block: LeftOutBlock) -> Array:
     entry = Entries(X, rows)
     kept, dropped = _select_words(family, part, X, rows)
     flat = replace(form, slope=np.zeros(form.n_classes))
-    score = block.joint_scores(flat, _with_values(X, np.where(dropped, 0.0, X.data)))
+    score = block.compute_joint_scores(flat, _with_values(X, np.where(dropped, 0.0, X.data)))
     stays = kept[X.indices] & ~dropped
     counted = part.occurrences
     by_word = csr_array((counted.total, counted.class_code, counted.start), shape=(part.n_features, part.n_classes))
     gone = (_with_values(X, dropped.astype(np.float64)) @ by_word).toarray()
-    n_kept = float(kept.sum()) - entry.sums(dropped.astype(np.float64))
+    n_kept = float(kept.sum()) - entry.sum_by_row(dropped.astype(np.float64))
     sums = counted.per_class(counted.total * kept[counted.feature]) - gone
     return _normalise_scores(score, sums, n_kept * family.alpha, family.alpha, counted, X, stays, entry, rows)
 
@@ -195,8 +195,8 @@ def _score_sparse_multinomial(family: Multinomial, block: LeftOutBlock) -> Array
     part, X, alpha = block.part, to_canonical_csr(block.X), float(family.alpha)
     entry, V = Entries(X, block.rows), part.n_features
     total = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
-    score = block.joint_scores(X=X)
-    score += entry.sums(X.data)[:, None] * np.log(total + alpha * V)
+    score = block.compute_joint_scores(X=X)
+    score += entry.sum_by_row(X.data)[:, None] * np.log(total + alpha * V)
     sums = np.broadcast_to(total, score.shape).copy()
     every = np.ones(X.nnz, dtype=np.bool_)
     return _normalise_scores(score, sums, alpha * V, alpha, part, X, every, entry, block.rows)
@@ -210,7 +210,7 @@ class Entries:
         self.class_code, self.weight = rows.codes[self.row], rows.weight[self.row]
         self.n = X.shape[0]
 
-    def sums(self, values: Array) -> Array:
+    def sum_by_row(self, values: Array) -> Array:
         """Return the sum of the values in each row."""
         return np.bincount(self.row, weights=values, minlength=self.n).astype(np.float64, copy=False)
 
@@ -225,14 +225,14 @@ def _normalise_scores(
     """
     z = X.data.astype(np.float64) * stays
     own = np.arange(entry.n), rows.codes
-    had = _counts_at(part, entry.class_code, X.indices)
-    score[own] += entry.sums(z * (np.log(subtract_weight(had, entry.weight * z) + alpha) - np.log(had + alpha)))
-    length = entry.sums(z)
+    had = _look_up_counts(part, entry.class_code, X.indices)
+    score[own] += entry.sum_by_row(z * (np.log(subtract_weight(had, entry.weight * z) + alpha) - np.log(had + alpha)))
+    length = entry.sum_by_row(z)
     sums[own] = subtract_weight(sums[own], rows.weight * length)
     return score - length[:, None] * np.log(sums + np.reshape(prior_count, (-1, 1)))
 
 
-def _counts_at(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Array:
+def _look_up_counts(part: Counts | Tallies, k: NDArray[Any], v: NDArray[Any]) -> Array:
     """Return the count of each pair of class and word."""
     if isinstance(part, Counts):
         return part.total[k, v]
@@ -260,18 +260,18 @@ def _score_complement(total: Array, alpha: Array, norm: bool, X: Any, dropped: M
     logs, totals = np.log(elsewhere), np.where(alpha > 0, elsewhere, 0.0).sum(axis=1)
     entry, out = Entries(X, rows), np.empty((n, K))
     z = np.where((alpha[X.indices] > 0) & ~dropped, X.data.astype(np.float64), 0.0)
-    length, n_words = entry.sums(z), (alpha > 0).sum() - entry.sums(dropped.astype(np.float64))
+    length, n_words = entry.sum_by_row(z), (alpha > 0).sum() - entry.sum_by_row(dropped.astype(np.float64))
     for k in range(K):
         own = entry.class_code == k
         before = elsewhere[k, X.indices]
         left = np.where(own | (z == 0), before, np.maximum(before - entry.weight * z, alpha[X.indices]))
         other_weight = np.where(rows.codes == k, 0.0, rows.weight * length)
-        total_left = totals[k] - entry.sums(np.where(dropped, before, 0.0)) - other_weight
+        total_left = totals[k] - entry.sum_by_row(np.where(dropped, before, 0.0)) - other_weight
         log_total = np.log(np.where(total_left > 0, total_left, 1.0))
-        score = entry.sums(z * np.log(left)) - length * log_total
+        score = entry.sum_by_row(z * np.log(left)) - length * log_total
         if norm:
             moved = np.where(dropped, -logs[k, X.indices], np.log(left) - logs[k, X.indices])
-            every = logs[k].sum() + entry.sums(moved) - n_words * log_total
+            every = logs[k].sum() + entry.sum_by_row(moved) - n_words * log_total
             out[:, k] = np.where(every == 0, 0.0, score / np.where(every == 0, 1.0, every))
         else:
             out[:, k] = -score
@@ -288,16 +288,18 @@ def _score_bernoulli(
     X, rows = block.X, block.rows
     w, n = float(rows.weight[0]), part.weight[:, 0]
     K, entry = part.n_classes, Entries(X, rows)
-    score = block.joint_scores(X=_with_values(X, np.where(dropped, 0.0, X.data)))
+    score = block.compute_joint_scores(X=_with_values(X, np.where(dropped, 0.0, X.data)))
     for k in range(K):  # of the other classes: dropped words add no evidence, not even by their absence
         absent = np.log(n[k] - part.total[k] + alpha) - np.log(n[k] + 2 * alpha)
-        score[:, k] -= entry.sums(np.where(dropped, absent[X.indices], 0.0))
+        score[:, k] -= entry.sum_by_row(np.where(dropped, absent[X.indices], 0.0))
     stays, k = present & ~dropped, entry.class_code
     fewer = np.log(np.maximum(n[:, None] - w - part.total, 0.0) + alpha)
     log_rows = np.log(np.where(n > w, n - w, 0.0) + 2 * alpha)
-    n_words = kept.sum() - entry.sums(dropped.astype(np.float64))
+    n_words = kept.sum() - entry.sum_by_row(dropped.astype(np.float64))
     there = np.log(np.maximum(part.total[k, X.indices] - w, 0.0) + alpha)
     change = np.where(stays, there - fewer[k, X.indices], np.where(dropped, -fewer[k, X.indices], 0.0))
-    own = np.where(kept, fewer, 0.0).sum(axis=1)[rows.codes] + entry.sums(change) - n_words * log_rows[rows.codes]
+    own = (
+        np.where(kept, fewer, 0.0).sum(axis=1)[rows.codes] + entry.sum_by_row(change) - n_words * log_rows[rows.codes]
+    )
     score[np.arange(X.shape[0]), rows.codes] = own
     return score

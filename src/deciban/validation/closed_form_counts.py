@@ -47,16 +47,16 @@ def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Ar
     if (alpha == 0).any() and (weight == 0).any():
         return None
     own = np.empty(X.shape[0])
-    for some in rows.chunks(part.n_features):
+    for some in rows.split_into_chunks(part.n_features):
         x = _to_dense_values(X[some], family)
-        others = closed_form.counts_excluding(part, x, rows.codes[some], rows.weight[some])
+        others = closed_form.exclude_from_counts(part, x, rows.codes[some], rows.weight[some])
         total = others.weight if isinstance(family, Bernoulli) else others.total.sum(axis=2, keepdims=True)
         rows.needs_refit[some] |= ((total == 0) & (alpha == 0)).any(axis=(1, 2))
         score = _multiply_log(x, log(family.theta(others))[:, 0])
         if isinstance(family, Bernoulli):
             score += _multiply_log(1 - x, log(family.absent(others))[:, 0])
         own[some] = score.sum(axis=1)
-    scores = block.joint_scores()
+    scores = block.compute_joint_scores()
     scores[np.arange(len(own)), rows.codes] = own
     return scores
 
@@ -70,9 +70,9 @@ def _score_every_class(family: Poisson | Complement, block: LeftOutBlock) -> Arr
     if (alpha == 0).any() or part.total.size * X.shape[0] > MAX_COUNT_CELLS:
         return None
     out = np.empty((X.shape[0], part.n_classes))
-    for some in rows.chunks(part.total.size):
+    for some in rows.split_into_chunks(part.total.size):
         x = _to_dense_values(X[some], family)
-        own = closed_form.counts_excluding(part, x, rows.codes[some], rows.weight[some])
+        own = closed_form.exclude_from_counts(part, x, rows.codes[some], rows.weight[some])
         others = _expand_to_all_classes(part, own, rows, some)
         x = x[:, None]
         if isinstance(family, Complement):
@@ -128,7 +128,7 @@ def _score_categorical(family: Categorical, block: LeftOutBlock) -> Array | None
     if family.alpha == 0 and (part.weight == 0).any():
         return None
     out = np.empty((len(X), part.n_classes))
-    for some in rows.chunks(part.n_features * (part.n_classes + 2)):
+    for some in rows.split_into_chunks(part.n_features * (part.n_classes + 2)):
         out[some] = _score_level_chunk(family, part, V, block.form, X[some], rows, some)
     return out
 

@@ -18,7 +18,14 @@ from deciban.ledger.statistic import divide
 from deciban.scores.gaussian_forms import LOG_2PI
 from deciban.validation.closed_form import LeftOutRows
 
-Rows = NDArray[np.intp]
+RowIndex = NDArray[np.intp]
+
+
+MAX_DISTINCT_WEIGHTS = 8
+"""The number of different weights of rows for each of which the matrices of all classes are decomposed."""
+
+CHUNK_CELLS = 1 << 18
+"""The projected values held at a time."""
 
 
 class MixedScores(NamedTuple):
@@ -64,8 +71,7 @@ class LeftOutCovariances:
     @cached_property
     def lost(self) -> Array:
         """c = w n_k/(n_k − w) of each row."""
-        n, w = self.weight[self.rows.codes], self.rows.weight
-        return w * divide(n, n - w)
+        return self.rows.weight * self.stretch
 
     @cached_property
     def stretch(self) -> Array:
@@ -73,14 +79,17 @@ class LeftOutCovariances:
         n = self.weight[self.rows.codes]
         return divide(n, n - self.rows.weight)
 
-    def coefficients(self, k: int, w: Array, own: bool) -> tuple[Array, Array]:
-        """Return the factors of C_k and S in (1−λ)(ν₀ S/N + C_k)/(ν₀ + n_k) + λ S/N without weights w."""
+    def compute_coefficients(self, k: int, w: Array, own: bool) -> tuple[Array, Array]:
+        """Return the factors of C_k and S in (1−λ)(ν₀ S/N + C_k)/(ν₀ + n_k) + λ S/N without weights w.
+
+        With `own` the weights are removed from class k too, else from the total alone.
+        """
         share, prior_rows = self.family.pooled_share, self.family.prior_rows
         n, total = self.weight[k] - (w if own else 0 * w), self.weight.sum() - w
         alpha = divide((1 - share) * np.ones_like(w), prior_rows + n)
         return alpha, (1 - alpha * n) / total
 
-    def targets(self, index: Rows) -> Array:
+    def compute_targets(self, index: RowIndex) -> Array:
         """Return t without each row, c×d."""
         squares = np.diag(self.pooled) - self.lost[index, None] * self.own_gaps[index] ** 2
         total = (self.weight.sum() - self.rows.weight[index])[:, None]
@@ -90,22 +99,24 @@ class LeftOutCovariances:
         """Score by the Cholesky factors of each row's own matrices: exact for every target and weight, O(d³)."""
         G, n, K, d = len(self.gammas), *self.X.shape[:1], len(self.weight), self.X.shape[1]
         scores, log_dets = np.empty((G, n, K)), np.empty((G, n, K))
-        for some in self.rows.chunks(2 * d * d):
+        for some in self.rows.split_into_chunks(2 * d * d):
             index = np.arange(n)[some]
-            target = self.targets(index)
+            target = self.compute_targets(index)
             for k in range(K):
-                matrix, gap = self._matrices(index, k)
+                matrix, gap = self._make_matrices(index, k)
                 for i, gamma in enumerate(self.gammas):
                     shrunk = (1 - gamma) * matrix
                     shrunk[:, np.arange(d), np.arange(d)] += gamma * target
                     scores[i, some, k], log_dets[i, some, k] = _score_each(shrunk, gap)
         return MixedScores(scores, log_dets)
 
-    def _matrices(self, index: Rows, k: int) -> tuple[Array, Array]:
+    def _make_matrices(self, index: RowIndex, k: int) -> tuple[Array, Array]:
         """Return the covariance of class k without each row, before shrinkage, c×d×d, and x − μ_k without the row."""
         own = self.rows.codes[index] == k
         w, g, lost = self.rows.weight[index], self.own_gaps[index], self.lost[index]
-        alpha, beta = (np.where(own, a, b) for a, b in zip(*(self.coefficients(k, w, o) for o in (True, False))))
+        alpha, beta = (
+            np.where(own, a, b) for a, b in zip(*(self.compute_coefficients(k, w, o) for o in (True, False)))
+        )
         matrix = alpha[:, None, None] * self.part.comoment[k] + beta[:, None, None] * self.pooled
         matrix -= ((alpha * own + beta) * lost)[:, None, None] * g[:, :, None] * g[:, None, :]
         return matrix, np.where(own[:, None], g * self.stretch[index, None], self.X[index] - self.mean[k])
@@ -147,15 +158,15 @@ class LeftOutCovariances:
         """The decompositions of C_k, and under −1 that of S."""
         return {}
 
-    def _score_group(self, out: MixedScores, index: Rows, k: int, own: bool, unit: Array) -> None:
+    def _score_group(self, out: MixedScores, index: RowIndex, k: int, own: bool, unit: Array) -> None:
         """Score the rows of one weight by class k, their own or another; fills `out`."""
-        alpha, beta = (float(a[0]) for a in self.coefficients(k, self.rows.weight[index[:1]], own))
+        alpha, beta = (float(a[0]) for a in self.compute_coefficients(k, self.rows.weight[index[:1]], own))
         values, vectors = self._decompose(k, alpha, beta, unit)
         step = max(1, 4 * CHUNK_CELLS // len(unit))
         for some in (index[start : start + step] for start in range(0, len(index), step)):
             g = (self.own_gaps[some] / unit) @ vectors
             h = g * self.stretch[some, None] if own else ((self.X[some] - self.mean[k]) / unit) @ vectors
-            scale = (self.targets(some) / unit**2).mean(axis=1)
+            scale = (self.compute_targets(some) / unit**2).mean(axis=1)
             lost = (alpha * own + beta) * self.lost[some]
             for i, gamma in enumerate(self.gammas):
                 spread = (1 - gamma) * values + gamma * scale[:, None]
@@ -163,10 +174,6 @@ class LeftOutCovariances:
                 log_unit = np.log(unit).sum()
                 out.scores[i, some, k] = found[0] - log_unit
                 out.log_dets[i, some, k] = found[1] + 2 * log_unit
-
-
-CHUNK_CELLS = 1 << 18
-"""The projected values held at a time."""
 
 
 def _score_each(covariance: Array, gap: Array) -> tuple[Array, Array]:

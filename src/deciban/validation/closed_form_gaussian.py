@@ -26,16 +26,13 @@ from deciban.scores.gaussian_forms import LOG_2PI
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form
 from deciban.validation.closed_form import MIN_REMAINING_SHARE, LeftOutBlock, LeftOutRows, score_without_row
-from deciban.validation.closed_form_covariances import LeftOutCovariances
+from deciban.validation.closed_form_covariances import MAX_DISTINCT_WEIGHTS, LeftOutCovariances
 
 MIN_SCORE_CHANGE = 1e-10
 """The change of a score by a change of ε that the kernel takes into account."""
 
 MAX_DIRECT_OPERATIONS = 10**11
 """The number of rows times classes times d³ up to which each row's own matrices are factorised: about a minute."""
-
-MAX_DISTINCT_WEIGHTS = 8
-"""The number of different weights of rows for each of which the matrices of all classes are decomposed."""
 
 FLOOR_DISTANCE_FACTOR = 1e7
 """The factor by which all variances exceed their floor where the kernel ignores it."""
@@ -70,7 +67,7 @@ def score_by_kernel(
     loops, finishing = load_kernels("held_out_scores", K * X.size), kernel_dispatch.load_kernels("score", K * X.size)
     if loops is None or finishing is None:
         return None
-    moves, weights, fixed = _prior(model)
+    moves, weights, fixed = _find_prior_weights(model)
     n = part.weight[:, 0]
     spread = total_variance(part)
     total = np.stack([gaussian.pooled_mean(part), spread * n.sum()])
@@ -107,7 +104,7 @@ def _is_kernel_applicable(family: Any, part: Any, form: Any) -> bool:
     return bool((form.variance > FLOOR_DISTANCE_FACTOR * gaussian.VARIANCE_FLOOR * total).all() and (total > 0).all())
 
 
-def _prior(model: GenerativeModel) -> tuple[bool, Array, Array]:
+def _find_prior_weights(model: GenerativeModel) -> tuple[bool, Array, Array]:
     """Return whether the prior changes with a row, its weights, and their logarithm (or ln π where it is fixed)."""
     prior, rows = model.assumption.prior, model.complete.rows
     if prior.kind in ("given", "uniform"):
@@ -119,9 +116,9 @@ def _prior(model: GenerativeModel) -> tuple[bool, Array, Array]:
 def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: LeftOutRows) -> Array:
     """Compute Σ_j ln p(x_j|k) of each row, by the moments of all others; NaN is left out."""
     out = np.empty((len(X), part.n_classes))
-    for some in rows.chunks(part.mean.size):
+    for some in rows.split_into_chunks(part.mean.size):
         x = X[some].astype(np.float64, copy=False)
-        others, cancelled = _moments_excluding(part, x, rows.codes[some], rows.weight[some])
+        others, cancelled = _exclude_from_moments(part, x, rows.codes[some], rows.weight[some])
         rows.needs_refit[some] |= cancelled
         gap = x[:, None, :] - gaussian.means(others)
         variance = family.variances(others)
@@ -134,7 +131,7 @@ def _score_diagonal(family: Gaussian, part: Moments, X: NDArray[Any], rows: Left
     return out
 
 
-def _moments_excluding(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Moments, NDArray[np.bool_]]:
+def _exclude_from_moments(part: Moments, x: Array, k: Codes, w: Array) -> tuple[Moments, NDArray[np.bool_]]:
     """Return the moments without each row, c×K×d, and which of them have lost too many digits.
 
     Rank one: with n' = n − w, mean' = mean − (x − mean) w/n' and M2' = M2 − (x − mean)² w n/n'.
@@ -164,7 +161,7 @@ def _score_covariances(
     if changes_all or not part.complete or np.isnan(X).any():
         return None
     n = part.weight[:, 0, 0]
-    spread = _min_eigenvalues(part, form)
+    spread = _find_min_eigenvalues(part, form)
     if (n == 0).any() or (spread < EIGENVALUE_MARGIN).any() or (rows.weight > n.sum() / 2).any():
         return None
     rows.needs_refit[:] |= rows.weight >= n[rows.codes] * (1 - MIN_REMAINING_SHARE)
@@ -172,7 +169,7 @@ def _score_covariances(
         return _score_mixed(family, part, form, X, rows, spread)
     out = np.empty((len(X), part.n_classes))
     score = _score_tied if form.shared else _score_full
-    for some in rows.chunks(part.n_features * (part.n_classes + 1)):
+    for some in rows.split_into_chunks(part.n_features * (part.n_classes + 1)):
         k, w = rows.codes[some], np.where(rows.needs_refit[some], 0.0, rows.weight[some])
         out[some], kept = score(form, X[some].astype(np.float64, copy=False), k, w, n)
         rows.needs_refit[some] |= kept * spread[0 if form.shared else k] < EIGENVALUE_MARGIN
@@ -201,7 +198,7 @@ def _score_mixed(
     return scores[0]
 
 
-def _min_eigenvalues(part: Scatter, form: Full) -> Array:
+def _find_min_eigenvalues(part: Scatter, form: Full) -> Array:
     """Return the least eigenvalue of each covariance of scaled columns; −1 where no column varies."""
     total = total_variance(part.moments)
     if not total.any():

@@ -22,7 +22,7 @@ from deciban.ledger.statistic import divide
 from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import normalise
 from deciban.validation.closed_form import LeftOutRows, has_remainder
-from deciban.validation.closed_form_covariances import LeftOutCovariances
+from deciban.validation.closed_form_covariances import MAX_DISTINCT_WEIGHTS, LeftOutCovariances
 from deciban.validation.fold_models import log_priors_without_row
 
 MIXINGS = (0.0, 0.03, 0.08, 0.2, 0.4, 0.7, 1.0)
@@ -34,14 +34,11 @@ SHRINKAGES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8
 COMPONENTS = (1, 2, 3, 5, 8, 12, 18, 25, 35, 50, 70, 100, 140, 200)
 """The numbers of principal components that are compared, as far as there are columns."""
 
-MAX_CHOICE_ROWS, MAX_CHOICE_CELLS = 5000, 1 << 21
+MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS = 5000, 1 << 21
 """The number of rows, and of their values or projections, that are left out; of more a uniform sample is."""
 
 MAX_EXACT_OPERATIONS = 10**9
 """The number of operations for each λ and γ up to which the target's own change by each row is computed exactly."""
-
-MAX_DISTINCT_WEIGHTS = 8
-"""The number of different weights of rows up to which each is left out with its own; else with their mean."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class CovarianceChoice:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CovarianceSettings:
     """The values of λ and γ, targets, and numbers of components (None: all columns as they are) to be compared."""
 
     mixings: Sequence[float]
@@ -68,25 +65,25 @@ class Settings:
     targets: Sequence[ShrinkageTarget] = ("diagonal",)
     components: Sequence[int | None] = (None,)
 
-    def coarse(self) -> "Settings":
+    def take_every_other(self) -> "CovarianceSettings":
         """Return the settings with every other value of λ and γ."""
         return replace(self, mixings=self.mixings[::2], shrinkages=self.shrinkages[::2])
 
-    def near(self, family: Gaussian) -> "Settings":
-        """Return the settings of a family and their neighbours."""
-        mixings = _neighbours(self.mixings, family.mixing)
-        shrinkages = _neighbours(self.shrinkages, float(family.shrinkage or 0.0))
-        return Settings(mixings, shrinkages, (family.shrinkage_target,), (family.n_components,))
+    def take_neighbours(self, family: Gaussian) -> "CovarianceSettings":
+        """Return the chosen values of λ and γ with their neighbours, and the family's target and components alone."""
+        mixings = _take_neighbours(self.mixings, family.mixing)
+        shrinkages = _take_neighbours(self.shrinkages, float(family.shrinkage or 0.0))
+        return CovarianceSettings(mixings, shrinkages, (family.shrinkage_target,), (family.n_components,))
 
 
-def _neighbours(values: Sequence[float], value: float) -> Sequence[float]:
+def _take_neighbours(values: Sequence[float], value: float) -> Sequence[float]:
     """Return one of the values with the one before and the one after it."""
     i = list(values).index(value)
     return values[max(0, i - 1) : i + 2]
 
 
 def choose_covariance(
-    model: GenerativeModel, X: Any, codes: Codes, weight: Array | None, settings: Settings
+    model: GenerativeModel, X: Any, codes: Codes, weight: Array | None, settings: CovarianceSettings
 ) -> CovarianceChoice:
     """Choose the settings of the model's only family with the least leave-one-out Brier score of these rows.
 
@@ -94,9 +91,14 @@ def choose_covariance(
     rows with missing values are not. Principal axes, and with very many columns the variances of the target
     "diagonal", are those of all rows.
     """
-    search = CovarianceSearch.of(model, X, codes, weight, max(m or X.shape[1] for m in settings.components))
-    coarse = search.find_best(settings.coarse())
-    return search.find_best(settings.near(coarse.family))
+    part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
+    n_columns = max(1, *(m or X.shape[1] for m in settings.components))
+    n_rows = min(MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS // n_columns)
+    x, rows = _sample_rows(X, codes, weight, part, n_rows)
+    family: Any = model.assumption.families[0]
+    search = CovarianceSearch(family, part, x, rows, log_priors_without_row(model, rows))
+    coarse = search.find_best(settings.take_every_other())
+    return search.find_best(settings.take_neighbours(coarse.family))
 
 
 @dataclass(frozen=True)
@@ -109,21 +111,13 @@ class CovarianceSearch:
     rows: LeftOutRows
     log_prior: Array
 
-    @classmethod
-    def of(
-        cls, model: GenerativeModel, X: Any, codes: Codes, weight: Array | None, n_columns: int
-    ) -> "CovarianceSearch":
-        """Return the search for the only family of a model; `n_columns` is the largest number of projections."""
-        part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
-        x, rows = _sample_rows(X, codes, weight, part, min(MAX_CHOICE_ROWS, MAX_CHOICE_CELLS // max(1, n_columns)))
-        family: Any = model.assumption.families[0]
-        return cls(family, part, x, rows, log_priors_without_row(model, rows))
-
-    def find_best(self, settings: Settings) -> CovarianceChoice:
+    def find_best(self, settings: CovarianceSettings) -> CovarianceChoice:
         """Return the choice with the least Brier score."""
         choices: list[CovarianceChoice] = []
         for target in settings.targets:
-            for family, part, x in self._views(replace(self.family, shrinkage_target=target), settings.components):
+            for family, part, x in self._make_views(
+                replace(self.family, shrinkage_target=target), settings.components
+            ):
                 for share in settings.mixings:
                     mixed = replace(family, mixing=share)
                     choices += self._rate(
@@ -133,7 +127,7 @@ class CovarianceSearch:
             raise InputError(NO_COVARIANCE)
         return min(choices, key=lambda choice: choice.brier_score)
 
-    def _views(
+    def _make_views(
         self, family: Gaussian, components: Sequence[int | None]
     ) -> Iterator[tuple[Gaussian, Scatter, NDArray[Any]]]:
         """Yield the family with each number of components, and the statistic and rows of these, or of the columns.
@@ -189,6 +183,6 @@ def _sample_rows(X: Any, codes: Codes, weight: Array | None, part: Scatter, n_ro
             "Hint: shrinkage as a number from 0 to 1"
         )
     w = w[keep]
-    if len(np.unique(w)) > MAX_DISTINCT_WEIGHTS:
+    if len(np.unique(w)) > MAX_DISTINCT_WEIGHTS:  # each row is left out with their mean
         w = np.full(len(w), w.mean())
     return x[keep], LeftOutRows(known[keep], w, np.zeros(len(w), dtype=np.bool_))

@@ -35,7 +35,7 @@ MAX_REFITTED_ROWS = 10_000
 
 RowIndex = NDArray[np.intp]
 
-Model = TypeVar("Model")
+ModelT = TypeVar("ModelT")
 
 
 def split_by_fold(ledger: Ledger, classes: Sequence[Any], n_folds: int) -> list[Ledger]:
@@ -116,7 +116,7 @@ def _is_wide(parts: Sequence[Statistic]) -> bool:
 
 
 def score_by_fold(
-    models: Iterable[Model | None], fold: Folds, score: Callable[[Model, RowIndex], tuple[NDArray[Any], ...]]
+    models: Iterable[ModelT | None], fold: Folds, score: Callable[[ModelT, RowIndex], tuple[NDArray[Any], ...]]
 ) -> list[NDArray[Any]]:
     """Score the rows of each fold by its model; return the arrays that `score` returns, for all rows in their order.
 

@@ -119,7 +119,7 @@ def assign_by_group(values: Any, n_folds: int) -> Folds:
     [0, 1, 0, 1, 0]
     """
     check_n_folds(n_folds)
-    distinct, which = distinct_values(values, "groups", "group")
+    distinct, which = find_distinct_values(values, "groups", "group")
     if len(distinct) < n_folds:
         raise InputError(
             f"{n_folds} folds need at least {n_folds} groups, and there are {len(distinct)}. "
@@ -143,7 +143,7 @@ def assign_by_order(values: Any, n_folds: int) -> Folds:
     [0, 1, 0, 1]
     """
     check_n_folds(n_folds)
-    distinct, which = distinct_values(values, "order", "place in the order")
+    distinct, which = find_distinct_values(values, "order", "place in the order")
     size = np.bincount(which, minlength=len(distinct))
     first = np.cumsum(size) - size  # of the rows in order, where each value begins
     _, fold = np.unique(first * n_folds // len(which), return_inverse=True)
@@ -155,7 +155,7 @@ def assign_by_order(values: Any, n_folds: int) -> Folds:
     return fold.reshape(-1).astype(np.int32)[which]
 
 
-def distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def find_distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the distinct values in order, and the index of each row's value.
 
     Refuse missing values, values without a common order, no values, and an array that is not one-dimensional;
@@ -206,8 +206,8 @@ def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Ar
     n = len(codes)
     hashes: RowHashes = np.zeros(n, dtype=np.uint64)  # the same for equal rows, and hardly ever for others
     for part in parts:
-        hashes = _mix(hashes) + _hash_cells(part)
-    hashes = _mix(hashes)
+        hashes = _mix_hashes(hashes) + _hash_cells(part)
+    hashes = _mix_hashes(hashes)
     order = np.lexsort((np.zeros(n) if weight is None else weight, hashes, codes))
     k, own = codes[order], hashes[order]
     first = np.flatnonzero(np.concatenate([[True], (k[1:] != k[:-1]) | (own[1:] != own[:-1])])) if n else np.arange(0)
@@ -219,7 +219,7 @@ def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Ar
     return out
 
 
-def _mix(hashes: RowHashes) -> RowHashes:
+def _mix_hashes(hashes: RowHashes) -> RowHashes:
     return hash_row_numbers(hashes.view(np.int64))
 
 
@@ -231,7 +231,7 @@ def _hash_cells(part: Any) -> RowHashes:
         sums: RowHashes = ends[part.indptr[1:]] - ends[part.indptr[:-1]]
         return sums
     if part.ndim == 1:
-        return _bits(part)
+        return _take_bits(part)
     total: RowHashes = np.zeros(len(part), dtype=np.uint64)
     for j in range(part.shape[1]):
         total += _hash_entries(np.array([j]), part[:, j])
@@ -240,11 +240,11 @@ def _hash_cells(part: Any) -> RowHashes:
 
 def _hash_entries(where: NDArray[Any], cells: NDArray[Any]) -> RowHashes:
     """Hash cells together with their columns; 0 for cells that are 0."""
-    each = _mix(hash_row_numbers(where.astype(np.int64)) ^ _mix(_bits(cells)))
+    each = _mix_hashes(hash_row_numbers(where.astype(np.int64)) ^ _mix_hashes(_take_bits(cells)))
     return np.where(cells == 0, np.uint64(0), each)
 
 
-def _bits(numbers: NDArray[Any]) -> RowHashes:
+def _take_bits(numbers: NDArray[Any]) -> RowHashes:
     """Return the bits of floats, equal for 0 and −0 and for all NaN; whole numbers as they are."""
     if numbers.dtype.kind != "f":
         return numbers.astype(np.int64).view(np.uint64)

@@ -15,7 +15,7 @@ import deciban
 from deciban.errors import DecibanError
 from deciban.load_model import open_model
 from deciban.metrics import comparison_advice
-from deciban.model.differences import differences
+from deciban.model.differences import find_differences
 from deciban.server.operations import collect_warnings
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_table_arguments, format_table_words
@@ -122,7 +122,7 @@ def _compare_models(workspace: Workspace, first: str, second: str) -> dict[str, 
     """Return the variables of the template on the differences of two models; none where two are not chosen."""
     if not first or not second:
         return {"changes": None, "evidence": [], "parts": []}
-    changes = differences(_get_model(workspace, first), _get_model(workspace, second))
+    changes = find_differences(_get_model(workspace, first), _get_model(workspace, second))
     parts = [
         (title, [(name, *map(_format_value, both)) for name, both in changes[part].items()])
         for part, title in PARTS.items()
