@@ -130,7 +130,7 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
         asked.append(C)
         return C
 
-    found = search_C(refit, lambda f, C: abs(math.log10(C) + 2), 1, 1e-4, 1e6)
+    found = search_C(refit, lambda f, C: abs(math.log10(C) + 2), [0], 1e-4, 1e6)
     assert found.C == 0.01
     np.testing.assert_allclose(asked, [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10**-2.5, 10**-1.5])
     assert starts == [None, *asked[:4], 0.01, 0.01]
@@ -138,7 +138,7 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
 
 
 def test_a_loss_that_is_the_same_everywhere_chooses_the_smallest():
-    assert search_C(lambda f, C, before: C, lambda f, C: 1.0, 2, 1.0, 100.0).C == 10**-0.5
+    assert search_C(lambda f, C, before: C, lambda f, C: 1.0, [0, 1], 1.0, 100.0).C == 10**-0.5
 
 
 PARTNERS = {
