@@ -51,7 +51,10 @@ class RoundResult(NamedTuple):
 
 @dataclass(eq=False)
 class Weighting:
-    """The weights of rows, which add up to one, and how a learner changes them."""
+    """The weights of rows, which add up to one but for `MIN_ROW_WEIGHT`, and how a learner changes them.
+
+    `initial` are the given weights, divided by their sum; a row whose initial weight is 0 keeps it.
+    """
 
     codes: Codes
     initial: Array
@@ -78,9 +81,11 @@ class Weighting:
         return True
 
     def _log_weight(self) -> Array:
+        """Return ln of each weight, 0 for rows without weight."""
         return np.log(np.where(self.initial > 0, self.weight, 1.0))
 
-    def _error(self, wrong: Any) -> float:
+    def _compute_error(self, wrong: Any) -> float:
+        """Return the share of the weight of the rows that are predicted wrongly."""
         return float(np.average(wrong, weights=self.weight))
 
 
@@ -93,7 +98,7 @@ class SammeWeighting(Weighting):
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         wrong = model.scores(parts, "winner", threads) != self.codes
-        error, K = self._error(wrong), self.n_classes
+        error, K = self._compute_error(wrong), self.n_classes
         if error <= 0:
             return RoundResult(1.0, 0.0, more=False)
         if error >= 1 - 1 / K - CHANCE_MARGIN:
@@ -112,7 +117,7 @@ class SammeRWeighting(Weighting):
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         h = compute_centred_scores(model, parts, threads)
-        error = self._error(h.argmax(axis=1) != self.codes)
+        error = self._compute_error(h.argmax(axis=1) != self.codes)
         more = error > 0 and self._set_weights(self._log_weight() - self.rate * select_class_scores(h, self.codes))
         return RoundResult(1.0, error, more=more)
 
@@ -132,7 +137,7 @@ class LogisticWeighting(Weighting):
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         h = compute_centred_scores(model, parts, threads)
-        error = self._error(h.argmax(axis=1) != self.codes)
+        error = self._compute_error(h.argmax(axis=1) != self.codes)
         self._guess = find_best_share(self._total, h, self.codes, self.initial, self._guess)
         share = self.rate * self._guess
         if share < MIN_LEARNER_SHARE:
@@ -172,7 +177,9 @@ def select_class_scores(scores: Array, codes: Codes) -> Array:
 
 
 def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: float = 1.0) -> float:
-    """Find argmin_t Σ w (−ln p(y | total + t·h)), which is convex in t, by Newton steps within a bracket.
+    """Find argmin_t Σ w (−ln p(y | total + t·h)), 0 ≤ t ≤ `MAX_LEARNER_SHARE`, by Newton steps within a bracket.
+
+    The function is convex in t; `guess` is where the search begins.
 
     >>> h, codes = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([0, 0, 1, 1])
     >>> round(find_best_share(np.zeros((4, 2)), h, codes, np.ones(4)), 6) == round(float(np.log(3) / 2), 6)

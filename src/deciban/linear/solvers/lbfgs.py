@@ -11,7 +11,7 @@ curvature. At the minimum one of the two is zero, and where both are, so is the 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,8 @@ L1_STEPS_PER_ITERATION = 10
 class State:
     """Weights `ts` of every block (÷ their units), the bias of centred features, and the progress of the search.
 
-    `gradient` is the greatest absolute derivative of the mean objective; after `minimise_l1` a length.
+    `gradient` is the greatest absolute derivative of the mean objective; after `minimise_l1` and in `dual_lbfgs` the
+    length of a gradient in their own coordinates.
     """
 
     ts: list[Array]
@@ -104,7 +105,12 @@ def _search_rows(
     rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
     """Search over `rows`, preconditioned by the curvature of `some` rows where each round begins."""
-    return search(lambda at: PreconditionedObjective.build(at, rows, some, penalties), state, tol, max_iter)
+
+    def build(at: State) -> PreconditionedObjective:
+        preconditioners = build_preconditioners(some, at.ts, at.bias, penalties)
+        return PreconditionedObjective(rows, penalties, preconditioners, [*at.ts, at.bias])
+
+    return search(build, state, tol, max_iter)
 
 
 def search(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float, max_iter: int) -> State:
@@ -195,12 +201,7 @@ class PreconditionedObjective:
     start: list[Array]
     last: tuple[Array, float, Array] | None = None
     max_gradient: float = np.inf
-
-    @classmethod
-    def build(cls, state: State, rows: Rows, some: Rows, penalties: Sequence[Array | float]) -> Self:
-        """Build the objective with preconditioners from the curvature of some rows at this state."""
-        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
-        return cls(rows, penalties, preconditioners, [*state.ts, state.bias])
+    """The greatest absolute derivative by weights and bias at the last evaluation."""
 
     def pack(self) -> Array:
         """Return the coordinates of the starting weights and bias as one vector."""
