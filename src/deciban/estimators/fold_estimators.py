@@ -24,7 +24,7 @@ from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.ledger import Ledger
 from deciban.linear.penalty_choice import CHOICE_FOLDS, exclude_single_fold_classes
-from deciban.metrics.calibration_fit import temperature
+from deciban.metrics.calibration_fit import fit_temperature
 from deciban.metrics.intervals import bounded_losses
 from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
@@ -189,7 +189,7 @@ def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None
     for alpha in ALPHAS:
         fixed.alpha = alpha
         scores = rows.score_folds(plan, ledgers)[0][held]
-        calibrated = temperature(scores, codes[held], w[held]).apply(scores)
+        calibrated = fit_temperature(scores, codes[held], w[held]).apply(scores)
         losses.append(float(w[held] @ bounded_losses(calibrated, codes[held])))
     return ALPHAS[int(np.argmin(losses))]
 

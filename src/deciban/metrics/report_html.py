@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deciban.html_fragments import (
-    Markup,
     draw_interval,
-    join,
     make_confusion_table,
     make_list,
     make_pairs,
@@ -24,17 +22,12 @@ MAX_TABLE_CLASSES = 30
 """The number of classes up to which classes and confusion are shown as tables."""
 
 
-def show_report(report: Report) -> Markup:
-    """Return the whole report."""
+def show_in_notebook(report: Report) -> str:
+    """Return the whole report, with its style."""
     figures = [entry for entry in report.entries() if entry[0] != "accuracy"]
     accuracy = ("accuracy", draw_interval(report.accuracy, report.accuracy_interval))
     parts = [make_pairs([figures[0], accuracy, *figures[1:]])]
     if 1 < len(report.classes) <= MAX_TABLE_CLASSES:
         parts.append(make_confusion_table(report.classes, report.confusion))
         parts.append(make_table(CLASS_HEADINGS, report.by_class(), "each class"))
-    return join(*parts, make_list(report.notes()))
-
-
-def show_in_notebook(report: Report) -> str:
-    """Return the report with its style."""
-    return wrap_for_notebook(show_report(report))
+    return wrap_for_notebook(*parts, make_list(report.notes()))
