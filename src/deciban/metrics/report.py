@@ -43,6 +43,9 @@ MAIN_FIGURES = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
 ROUNDING_SHARE = 1e-9
 """A relative difference of numbers of rows that is rounding."""
 
+CLASS_HEADINGS = ("class", "precision", "recall", "F1", "rows")
+"""The headings of the lines that `Report.by_class` returns."""
+
 MAX_CONFUSION_CLASSES = 8
 """The number of classes up to which the confusion matrix is printed."""
 
@@ -140,7 +143,7 @@ class Report(Figures):
         with np.errstate(invalid="ignore"):
             sums = (curve.false_positives, curve.true_positives)
             false, true = (np.append(0.0, counts) / counts[-1:] for counts in sums)
-        return false, true, np.append(np.inf, _probability(curve.score))
+        return false, true, np.append(np.inf, _to_probability(curve.score))
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
         """Return precision and recall of a class (by default the second), by rising recall, and their thresholds.
@@ -153,7 +156,7 @@ class Report(Figures):
         [0.0, 0.33, 0.67, 0.67, 0.67, 1.0]
         """
         curve = self._require_rows("a precision–recall curve").curve(self._class_index(label))
-        return curve.precision, curve.recall, _probability(curve.score)
+        return curve.precision, curve.recall, _to_probability(curve.score)
 
     def _class_index(self, label: Any) -> int:
         """Return the index of a class, by default of the second (of a single class 0); refuse an unknown one."""
@@ -358,7 +361,7 @@ class Report(Figures):
         width = max(len(name) for name, _ in entries)
         lines = [f"{name:<{width}}  {value}" for name, value in entries]
         if 1 < len(self.classes) <= MAX_LISTED_CLASSES:
-            lines += ["", *align_columns([["class", "precision", "recall", "F1", "rows"], *self.by_class()])]
+            lines += ["", *align_columns([CLASS_HEADINGS, *self.by_class()])]
         if 1 < len(self.classes) <= MAX_CONFUSION_CLASSES:
             table = [["truth \\ predicted", *(str(label) for label in self.classes), "right"]]
             for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
@@ -383,6 +386,6 @@ def _format_rows(count: int) -> str:
     return f"{format_thousands(count)} row{'' if count == 1 else 's'}"
 
 
-def _probability(log_odds: Array) -> Array:
+def _to_probability(log_odds: Array) -> Array:
     """Return p from ln p/(1−p)."""
     return np.exp(-np.logaddexp(0.0, -log_odds))

@@ -1,9 +1,5 @@
 """Reports as HTML: the figures, the accuracy with its interval, the classes and the confusion matrix."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from deciban.html_fragments import (
     draw_interval,
     make_confusion_table,
@@ -12,11 +8,7 @@ from deciban.html_fragments import (
     make_table,
     wrap_for_notebook,
 )
-
-if TYPE_CHECKING:
-    from deciban.metrics.report import Report
-
-CLASS_HEADINGS = ("class", "precision", "recall", "F1", "rows")
+from deciban.metrics.report import CLASS_HEADINGS, Report
 
 MAX_TABLE_CLASSES = 30
 """The number of classes up to which classes and confusion are shown as tables."""
