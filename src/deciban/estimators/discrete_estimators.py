@@ -19,7 +19,7 @@ from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
-from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
+from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, log, to_dense
 from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.generative import Assumption
@@ -49,8 +49,7 @@ class SmoothedClassifier(GenerativeClassifier):
     @property
     def class_log_prior_(self) -> Array:
         """ln π_k."""
-        with np.errstate(divide="ignore"):
-            return np.log(self._check_fitted().solved.prior)
+        return log(self._check_fitted().solved.prior)
 
     @property
     def alpha_(self) -> Alpha:

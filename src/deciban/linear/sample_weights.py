@@ -8,6 +8,7 @@ import numpy as np
 
 from deciban._typing import Array, Codes
 from deciban.errors import UndefinedError
+from deciban.families.family import log
 from deciban.generative import GenerativeModel
 from deciban.scores.posterior import normalise
 
@@ -146,8 +147,7 @@ class LogisticWeighting(Weighting):
         missed = -np.expm1(select_class_scores(normalise(self._total), self.codes))
         if np.dot(self.initial, missed) < MIN_MEAN_ERROR:
             return RoundResult(share, error, more=False)
-        with np.errstate(divide="ignore"):
-            self._set_weights(np.log(self.initial) + np.log(np.maximum(missed, MIN_ROW_WEIGHT)), least=0.0)
+        self._set_weights(log(self.initial) + np.log(np.maximum(missed, MIN_ROW_WEIGHT)), least=0.0)
         return RoundResult(share, error)
 
 

@@ -36,6 +36,7 @@ from scipy.special import exp1, psi
 
 from deciban._typing import Array
 from deciban.families.covariances import tied_covariance
+from deciban.families.family import log
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import effective_weights
@@ -187,8 +188,7 @@ def compute_conditional_entropies(sample: Sample) -> Array:
     found = []
     for cells in _count_levels_by_class(sample, sample.codes_within_classes):
         share = divide(cells, cells.sum(axis=1, keepdims=True))
-        with np.errstate(divide="ignore"):
-            nats = np.where(cells > 0, -np.log(share), 0.0)
+        nats = np.where(cells > 0, -log(share), 0.0)
         found.append(float(divide((cells * nats).sum(), cells.sum())) * DECIBAN)
     return np.array(found)
 
@@ -230,8 +230,7 @@ def compare_models(tables: ContingencyTables) -> dict[str, Array]:
     """
     all_rows, left_out = _compute_log_likelihoods(tables, 0.0), _compute_log_likelihoods(tables, 1.0)
     share = divide(tables.class_totals, tables.rows)[:, None, tables.owner]
-    with np.errstate(divide="ignore"):
-        prior = np.log(share)
+    prior = log(share)
     scores = [_compute_left_out_log_posterior(own, others, prior) for own, others in zip(left_out, all_rows)]
     naive, joint, first, second = scores
     better = np.where((tables.mean(first) >= tables.mean(second))[tables.owner], first, second)
@@ -326,8 +325,7 @@ def compute_gaussian_gain(
 
 def _compute_log_posterior(likelihood: Array, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
     """Return ln p(k|x) of each row's own class k, from ln p(x|k), n×K, and the number of rows of each class."""
-    with np.errstate(divide="ignore"):
-        scores = likelihood + np.log(rows / rows.sum())
+    scores = likelihood + log(rows / rows.sum())
     return scores[np.arange(len(codes)), codes] - log_sum_exp(scores)
 
 

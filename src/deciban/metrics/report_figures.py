@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import Interval, area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.ranking import ScoreSample
 from deciban.result import Result
@@ -44,7 +45,7 @@ class Reliability(Result):
         `rows_per_weight` is the effective number of rows per unit of weight, for the intervals.
         """
         weight, confidence, hits = bins
-        mean, share = _divide(confidence, weight), np.minimum(_divide(hits, weight), 1.0)
+        mean, share = divide(confidence, weight, np.nan), np.minimum(divide(hits, weight, np.nan), 1.0)
         ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
         return cls(weight, mean, share, ends[:, 0], ends[:, 1])
 
@@ -98,8 +99,7 @@ def _decompose_class(p: Array, o: NDArray[np.bool_], weight: Array, bins: int) -
     """Return reliability, resolution, uncertainty and within of one class, for weights that sum to 1."""
     which = find_bins(p, bins)
     n, sum_p, sum_o = (np.bincount(which, weights=weight * v, minlength=bins) for v in (1.0, p, o))
-    full = n > 0
-    mean_p, mean_o = (np.divide(total, n, out=np.zeros(bins), where=full) for total in (sum_p, sum_o))
+    mean_p, mean_o = divide(sum_p, n), divide(sum_o, n)
     share = float(sum_o.sum())
     gap = p - mean_p[which]
     return np.array(
@@ -177,19 +177,19 @@ class Figures(Result):
     def precision(self) -> Array:
         """The share of rows of class k among those predicted as k; NaN for a class that is never predicted."""
         hits, _, predicted = self._counts
-        return _divide(hits, predicted)
+        return divide(hits, predicted, np.nan)
 
     @property
     def recall(self) -> Array:
         """The share of the rows of class k that are predicted as k; NaN for a class without rows."""
         hits, rows, _ = self._counts
-        return _divide(hits, rows)
+        return divide(hits, rows, np.nan)
 
     @property
     def f1(self) -> Array:
         """The harmonic mean of precision and recall, 2 hits / (rows + predicted); NaN for a class without either."""
         hits, rows, predicted = self._counts
-        return _divide(2 * hits, rows + predicted)
+        return divide(2 * hits, rows + predicted, np.nan)
 
     @property
     def balanced_accuracy(self) -> float:
@@ -305,11 +305,6 @@ class Figures(Result):
             intervals["roc_auc"] = _compute_intervals(area_interval, self.roc_auc_by_class, own, others)
             intervals["average_precision"] = _compute_intervals(wilson, self.average_precision_by_class, own)
         return intervals
-
-
-def _divide(sums: Array, weight: Array) -> Array:
-    """Return each sum by its weight; NaN where the weight is 0."""
-    return np.divide(sums, weight, out=np.full(len(weight), np.nan), where=weight > 0)
 
 
 def _average_finite(values: Array) -> float:
