@@ -15,7 +15,10 @@ from deciban.gpu.tensors import check_same_device, is_csr, on_device, to_device,
 
 
 def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X; refuse other than rows of the training columns. `reset`: their number is set."""
+    """Return X; refuse other than rows of the training columns.
+
+    `reset`: X has the training columns, whose number is set, and whose names are removed.
+    """
     x = to_torch(X)
     if x.ndim != 2:
         raise InputError(
@@ -40,7 +43,7 @@ def check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-    """Return X, and a tensor of labels on its device; labels in host memory, which may be texts, as an array."""
+    """Return X and y, checked, as they are; labels in host memory, which may be texts, become an array."""
     if y is None:
         raise InputError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
@@ -48,13 +51,13 @@ def check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[A
     X = check_tensor(estimator, X, reset=reset)
     if not is_tensor(y):
         labels = check_label_type(_check_y(y, estimator=estimator))
-        _check_length(X, len(labels), "y")
+        _check_length(X, len(labels))
         return X, labels
     tensor = to_torch(y, "y")
     check_same_device(to_torch(X), tensor, "y")
     if tensor.ndim != 1:
         raise InputError(f"y should be a 1d array, got an array of shape {tuple(tensor.shape)} instead.")
-    _check_length(X, len(tensor), "y")
+    _check_length(X, len(tensor))
     if tensor.dtype.is_floating_point:
         check_classification_targets(encode(y)[0])
     return X, y
@@ -75,9 +78,7 @@ def check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
         return to_device(checked, x)
 
 
-def _check_length(X: Any, n: int, name: str) -> None:
-    """Refuse labels or weights of another number than the rows."""
+def _check_length(X: Any, n: int) -> None:
+    """Refuse another number of labels than of rows."""
     if n != X.shape[0]:
-        raise InputError(
-            f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, {name} {n}"
-        )
+        raise InputError(f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, y {n}")

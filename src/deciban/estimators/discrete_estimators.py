@@ -241,7 +241,7 @@ class LevelClassifier(DiscreteClassifier):
     min_categories: Any = field(default=None, metadata=allow(None, "array-like", "positive integer"))
     unseen: Unseen = field(default="ignore", metadata=allow("unseen"))
 
-    def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
+    def _check_min_categories(self, n_features: int) -> tuple[int, ...] | None:
         """Return `min_categories` of each feature, checked; None where it is not given."""
         if self.min_categories is None:
             return None
@@ -291,26 +291,26 @@ class CategoricalNB(LevelClassifier):
     """
 
     def _family(self, alpha: Any, n_features: int) -> Categorical:
-        return Categorical(float(alpha), self.unseen, self._min_levels(n_features))
+        return Categorical(float(alpha), self.unseen, self._check_min_categories(n_features))
 
-    def _level_counts(self, ledger: Ledger) -> Levels:
+    def _count_levels(self, ledger: Ledger) -> Levels:
         """Return the counts of a ledger, of all levels that the data or `min_categories` have."""
         return self._solved_family.full(ledger.parts[0])
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
         """The number of levels of each feature in the data and by `min_categories`, not in pseudo-observations."""
-        return self._level_counts(self.ledger_).sizes
+        return self._count_levels(self.ledger_).sizes
 
     @property
     def category_count_(self) -> list[Array]:
         """The count of each level in each class, without pseudo-observations: K×n_categories_[j] per feature."""
-        return self._level_counts(self.ledger_).tables()
+        return self._count_levels(self.ledger_).tables()
 
     @property
     def feature_log_prob_(self) -> list[Array]:
         """ln θ_kjv, a K×V_j table for each feature; V_j also counts levels that only pseudo-observations have."""
-        counts = self._level_counts(self._check_fitted().complete)
+        counts = self._count_levels(self._check_fitted().complete)
         return Levels(self._solved_family.log_theta(counts), counts.offset).tables()
 
 
@@ -332,7 +332,7 @@ class JointBayes(LevelClassifier):
     alpha: Any = field(default=0.0, metadata=allow("non-negative", "auto", Ledger))
 
     def _family(self, alpha: Any, n_features: int) -> Joint:
-        return Joint(float(alpha), self.unseen, self._min_levels(n_features))
+        return Joint(float(alpha), self.unseen, self._check_min_categories(n_features))
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:

@@ -101,6 +101,7 @@ def make_fold_plan(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, pr
 
 
 def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
+    """Make the plan of a number of folds, stratified by class, or of leave-one-out ("loo")."""
     n = len(codes)
     if isinstance(folds, str):
         if n < 2:
@@ -113,6 +114,7 @@ def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
 
 
 def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
+    """Make the plan of a number of folds that keep groups together; of a fold for each group by "loo"."""
     if isinstance(folds, str):
         distinct, which = splits.distinct_values(groups, "groups", "group")
         if len(distinct) < 2:
@@ -123,6 +125,7 @@ def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
 
 
 def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
+    """Make the plan of the fold of each row, a number (−1: always learned) or a text."""
     array = np.asarray(folds)
     if array.shape != present.shape:
         raise InputError(
@@ -133,7 +136,7 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
         raise InputError(f"folds are numbered 0, 1, 2 …, or named by texts; not {array[:3]}")
     distinct, which = splits.distinct_values(array, "folds", "fold")
     always = distinct.dtype.kind in "if" and distinct[0] < 0
-    if always and (distinct[0] != -1):
+    if always and distinct[0] != -1:
         raise InputError(f"folds are numbered 0, 1, 2 … (−1: learned from, never scored); not {distinct[0]}")
     fold, F = (which - int(always)).astype(np.int32), len(distinct) - int(always)
     if F < 1 or len(distinct) < 2:
@@ -142,7 +145,10 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
 
 
 def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: NDArray[np.bool_]) -> FoldPlan:
-    """Make the plan of pairs of rows, learned and scored, for each fold."""
+    """Make the plan of the pairs (rows learned, rows scored) of each fold; `who` names them in sentences.
+
+    A row that no fold scores has the fold −1.
+    """
     if order is not None:
         raise InputError("a splitter has an order of its own. Hint: leave order out, or folds=10")
     fold, trained = np.full(n, -1, dtype=np.int32), []
@@ -302,6 +308,7 @@ class FoldEstimator(fold_models.RefittableRows):
         return fold_models.LeaveOneOutScores.concatenate(batches)
 
     def _decide_roles(self, ledger: Ledger) -> Any:
+        """Decide the open roles of a table's columns by a ledger of them."""
         return decide(Layout(tuple(self.columns)), ledger, self.est._options(len(self.est.classes_)))
 
     def _learn(self, ledger: Ledger) -> Any:

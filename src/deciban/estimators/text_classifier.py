@@ -134,7 +134,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
 
     def _compute_idf(self, bags: Bags) -> Array:
-        """Return the idf of each word: scikit-learn's, with "twcnb" ln(n/df)."""
+        """Return the idf of each word: scikit-learn's, with "twcnb" ln(n/df), 0 for a word of no document."""
         if self._weighting != "twcnb":
             return compute_idf(bags)
         df = bags.documents.per_feature(bags.documents.total)
@@ -147,7 +147,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return super()._calibration_method()
 
     def _choose_by_folds(self, X: Any, codes: Codes, weight: Array | None) -> None:
-        """Choose alpha="auto" by documents held out, unless there are few."""
+        """Choose alpha="auto" by documents held out, and replace the model by one with it, unless there are few."""
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         if not isinstance(self.alpha, str) or len(codes) < MIN_CHOICE_DOCUMENTS:
             return
@@ -176,9 +176,9 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         super()._store_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
-        """Return the matrix of known words that is scored: counts, or their products with idf.
+        """Return the matrix of known words that is scored: their values, with `idf` times their idf.
 
-        With `weighting="tfidf"` rows are normalised to length one too; a model of "twcnb" scores counts.
+        With a `weighting` they are weighted as those that were learned, unless `_weights_documents` is False.
         """
         rows = build_word_matrix(self._words, self._known, documents, threads)
         if not self._solved_family.idf and (self._weighting is None or not self._weights_documents):
@@ -336,7 +336,6 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
             self._validate_params()
             self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)
             self._weighting = self.weighting
-        self._weights_documents = self.weighting != "twcnb" or section.has("weights_documents")
-        if section.has("weights_documents"):
-            self._weights_documents = section.flag("weights_documents")
+        has_flag = section.has("weights_documents")
+        self._weights_documents = section.flag("weights_documents") if has_flag else self.weighting != "twcnb"
         self.n_features_in_ = texts.check_word_block(section, blocks, self._words)

@@ -103,12 +103,10 @@ class Scorecard:
         with np.errstate(over="ignore"):  # ∞ is handled where the sums of squares are used
             squares = [(w[rows] * w[rows]).sum() for rows in (slice(None), np.isfinite(losses[:, 0]), is_known)]
         return cls(
-            _sum_weights(cell[is_known], w[is_known], K * K).reshape(K, K),
-            _sum_weights(cell[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
+            _sum_at(cell[is_known], w[is_known], K * K).reshape(K, K),
+            _sum_at(cell[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
             Moments.of(losses, np.zeros(n, dtype=np.int32), w, 1),
-            np.stack(
-                [_sum_weights(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (predicted == places))]
-            ),
+            np.stack([_sum_at(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (predicted == places))]),
             np.array(squares),
             np.array([n, n - is_known.sum(), infinite.sum()], dtype=np.int64),
             sample,
@@ -216,7 +214,7 @@ def _compute_losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDA
     return out
 
 
-def _sum_weights(place: NDArray[np.intp], weight: Array, size: int) -> Array:
+def _sum_at(place: NDArray[np.intp], weight: Array, size: int) -> Array:
     """Return the sum of the weights of each place below `size`."""
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
