@@ -124,9 +124,7 @@ def fit_temperature(
     return Temperature(float(_fit_line(L, truth, weight, prior_rows, start)[0]))
 
 
-def fit_platt(
-    L: Array, truth: IntegerCodes, weight: Array, prior_rows: float = PLATT_PRIOR_ROWS, near: Platt | None = None
-) -> Platt:
+def fit_platt(L: Array, truth: IntegerCodes, weight: Array, near: Platt | None = None) -> Platt:
     """Fit slope and biases by penalised maximum likelihood; for two classes this is Platt's own fit.
 
     `near` is the starting point.
@@ -135,7 +133,7 @@ def fit_platt(
         start = np.append(_choose_starting_slope(L), np.zeros(L.shape[1] - 1))
     else:
         start = np.append(near.slope, near.bias[1:] - near.bias[0])
-    theta = _fit_line(L, truth, weight, prior_rows, start)
+    theta = _fit_line(L, truth, weight, PLATT_PRIOR_ROWS, start)
     bias = np.append(0.0, theta[1:])
     return Platt(float(theta[0]), bias - bias.mean())
 
@@ -173,29 +171,27 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
     return _minimise(sum_losses, start)
 
 
-def fit_isotonic(
-    L: Array, truth: IntegerCodes, weight: Array, prior_rows: float = ISOTONIC_END_ROWS, near: Isotonic | None = None
-) -> Isotonic:
+def fit_isotonic(L: Array, truth: IntegerCodes, weight: Array, near: Isotonic | None = None) -> Isotonic:
     """Fit an increasing map of each class's log-odds (of two classes the second's) by pooling adjacent violators.
 
     There are prior rows at both ends; `near` is not used.
     """
     K = L.shape[1]
     classes = [1] if K == 2 else range(K)
-    curves = [_fit_isotonic_curve(clip_log_odds(L, k), truth == k, weight, prior_rows) for k in classes]
+    curves = [_fit_isotonic_curve(clip_log_odds(L, k), truth == k, weight) for k in classes]
     start = np.cumsum([0, *(len(claimed) for claimed, _ in curves)]).astype(np.int64)
     return Isotonic(start, *(np.concatenate(values) for values in zip(*curves)))
 
 
-def _fit_isotonic_curve(x: Array, hit: NDArray[np.bool_], weight: Array, prior_rows: float) -> tuple[Array, Array]:
+def _fit_isotonic_curve(x: Array, hit: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:
     """Return the knots of an increasing line: the claimed log-odds, and the log-odds of hits in each pool of them."""
     from scipy.optimize import isotonic_regression
 
     at, where = np.unique(x, return_inverse=True)
     rows, hits = (np.bincount(where, weights=w, minlength=len(at)) for w in (weight, weight * hit))
     for end in (0, -1):
-        rows[end] += 2 * prior_rows
-        hits[end] += prior_rows
+        rows[end] += 2 * ISOTONIC_END_ROWS
+        hits[end] += ISOTONIC_END_ROWS
     share = isotonic_regression(hits / rows, weights=rows).x
     ends = np.diff(share, prepend=-1.0) > 0, np.diff(share, append=2.0) > 0
     kept = np.flatnonzero(ends[0] | ends[1])

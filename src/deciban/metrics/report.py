@@ -52,6 +52,9 @@ MAX_CONFUSION_CLASSES = 8
 MAX_LISTED_CLASSES = 12
 """The number of classes up to which precision and recall of each are printed."""
 
+MAX_NOTEBOOK_CLASSES = 30
+"""The number of classes up to which notebooks show both."""
+
 
 @document()
 @dataclass(frozen=True, eq=False, repr=False)
@@ -352,9 +355,15 @@ class Report(Figures):
 
     def _repr_html_(self) -> str:
         """Return figures, classes and confusion matrix, for notebooks."""
-        from deciban.metrics.report_html import show_in_notebook
+        from deciban import html_fragments as html
 
-        return show_in_notebook(self)
+        figures = [entry for entry in self.entries() if entry[0] != "accuracy"]
+        accuracy = ("accuracy", html.draw_interval(self.accuracy, self.accuracy_interval))
+        parts = [html.make_pairs([figures[0], accuracy, *figures[1:]])]
+        if 1 < len(self.classes) <= MAX_NOTEBOOK_CLASSES:
+            parts.append(html.make_confusion_table(self.classes, self.confusion))
+            parts.append(html.make_table(CLASS_HEADINGS, self.by_class(), "each class"))
+        return html.wrap_for_notebook(*parts, html.make_list(self.notes()))
 
     def __str__(self) -> str:
         entries = self.entries()
