@@ -16,7 +16,7 @@ instead of presence: 0.255 against 0.352 in R52, 0.435 against 0.438 in sentence
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -259,7 +259,7 @@ def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | Non
 def choose_C(rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, fold: NDArray[np.int32]) -> float:
     """Choose C by the loss of each fold under weights and counts without it."""
     folded = FoldedRows(rows.codes, rows.weight, fold)
-    return choose_C_by_folds(folded, partial(_prepare_folds, rows, settings, smoothing, None)).C
+    return choose_C_by_folds(folded, partial(_prepare_folds, rows, settings, smoothing)).C
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ class FormCandidate:
         C = DEFAULT_C if isinstance(self.settings.C, str) else float(self.settings.C)
         quick = replace(self.settings, tol=max(self.settings.tol, FORM_TOL))
         for f in folds[len(self.fold_losses) :]:
-            refit, score = _prepare_folds(self.rows, quick, self.smoothing, [f], index, folded)
+            refit, score = _prepare_folds(self.rows, quick, self.smoothing, index, folded)
             losses = compute_fold_losses(folded, f, score(f, refit(f, C, None)))
             self.fold_losses.append(np.nan_to_num(losses, nan=MAX_DOCUMENT_LOSS, posinf=MAX_DOCUMENT_LOSS))
         return np.concatenate([np.empty(0), *self.fold_losses[:n_folds]])
@@ -332,25 +332,25 @@ def hash_documents(rows: WordRows) -> NDArray[np.uint64]:
 
 
 def _prepare_folds(
-    rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, folds: Sequence[int] | None,
-    index: NDArray[np.intp], sample: FoldedRows,
-) -> tuple[Refit[WordWeightFit], ScoreFold[WordWeightFit]]:  # fmt: skip
+    rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, index: NDArray[np.intp], sample: FoldedRows
+) -> tuple[Refit[WordWeightFit], ScoreFold[WordWeightFit]]:
     """Return a function that fits weights without a fold, and one that scores the rows of that fold, n×M.
 
-    `sample` has the folds of the rows at `index`; only these rows are used. `folds` are those that will be asked for
-    (None: all).
+    `sample` has the folds of the rows at `index`; only these rows are used.
     """
     some = rows if len(index) == len(rows.codes) else rows.take(index)
-    used = range(int(sample.fold.max()) + 1) if folds is None else folds
-    others = {f: some.take(np.flatnonzero(sample.fold != f)).with_smoothing(smoothing) for f in used}
-    evidence = {f: count_word_evidence(each, smoothing.alpha) for f, each in others.items()}
+
+    @cache
+    def count_others(f: int) -> tuple[WordRows, Array]:
+        others = some.take(np.flatnonzero(sample.fold != f)).with_smoothing(smoothing)
+        return others, count_word_evidence(others, smoothing.alpha)
 
     def refit(f: int, C: float, before: WordWeightFit | None) -> WordWeightFit:
-        return fit_word_weights(others[f], evidence[f], settings, C, before)
+        return fit_word_weights(*count_others(f), settings, C, before)
 
     def score(f: int, state: WordWeightFit) -> Array:
-        mine = some.scored[np.flatnonzero(sample.fold == f)]
-        return np.asarray(mine @ (state.weights * evidence[f])) * some.size + state.fit.bias
+        mine, (_, evidence) = some.scored[np.flatnonzero(sample.fold == f)], count_others(f)
+        return np.asarray(mine @ (state.weights * evidence)) * some.size + state.fit.bias
 
     return refit, score
 

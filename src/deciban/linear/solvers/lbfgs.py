@@ -73,11 +73,6 @@ def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
     return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
 
 
-def count_sample_rows(width: int) -> int:
-    """Return the sample size for blocks of at most `width` features; it grows up to MIN_SAMPLE_ROWS // 4 features."""
-    return max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(width, MIN_SAMPLE_ROWS // 4))
-
-
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
     """Minimise Σ wℓ + ½ Σ l2 t² from a given state.
 
@@ -85,7 +80,8 @@ def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, 
     """
     penalties = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
     widest = max((block.width for block in rows.blocks), default=1)
-    sample = sample_rows(len(rows.codes), count_sample_rows(widest))
+    wanted = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(widest, MIN_SAMPLE_ROWS // 4))
+    sample = sample_rows(len(rows.codes), wanted)
     if len(sample) == len(rows.codes):
         return _search_rows(rows, rows, penalties, state, tol, max_iter)
     some = rows.take(sample)
