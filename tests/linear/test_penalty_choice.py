@@ -193,7 +193,7 @@ def test_where_no_row_can_be_held_out_C_is_one():
 
 
 def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatch):
-    monkeypatch.setattr(penalty_choice, "MAX_CHOICE_ROWS", 100)
+    monkeypatch.setattr(penalty_choice, "MAX_PENALTY_ROWS", 100)
     codes = np.arange(10_000, dtype=np.int32) % 2
     codes[[17, 4711, 9999]] = 2
     index = sample_choice_rows(codes)
@@ -213,5 +213,5 @@ def test_a_loss_of_fewer_than_two_rows_is_never_clearly_lower():
 def test_the_C_of_a_sample_is_about_that_of_all_rows(monkeypatch):
     X, y = noisy(n=3000)
     whole = LogisticRegression(C="auto").fit(X, y).C_
-    monkeypatch.setattr(penalty_choice, "MAX_CHOICE_ROWS", 1500)
+    monkeypatch.setattr(penalty_choice, "MAX_PENALTY_ROWS", 1500)
     assert abs(math.log10(LogisticRegression(C="auto").fit(X, y).C_ / whole)) <= 1.01

@@ -25,7 +25,7 @@ from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.generative import Assumption
 from deciban.ledger import Ledger, Levels
 
-MIN_ALPHA = 1e-10
+SKLEARN_MIN_ALPHA = 1e-10
 """The pseudo-count that scikit-learn raises smaller ones to, unless `force_alpha`."""
 
 
@@ -85,7 +85,7 @@ class DiscreteClassifier(SmoothedClassifier):
         return Assumption((self._family(alpha, n_features),), prior, pseudo, self.missing, auto)
 
     def _check_alpha(self, n_features: int) -> Alpha:
-        """Return alpha, a number or an array of one for each feature, at least `MIN_ALPHA` unless `force_alpha`."""
+        """Return alpha, a number or an array of one a feature, at least `SKLEARN_MIN_ALPHA` unless `force_alpha`."""
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim:
             if alpha.shape != (n_features,):
@@ -95,13 +95,13 @@ class DiscreteClassifier(SmoothedClassifier):
                 )
             if not ((alpha >= 0) & np.isfinite(alpha)).all():
                 raise InputError(f"All values in alpha must be greater than 0. Got {alpha.min():g}.")
-        if not self.force_alpha and alpha.size and alpha.min() < MIN_ALPHA:
+        if not self.force_alpha and alpha.size and alpha.min() < SKLEARN_MIN_ALPHA:
             warnings.warn(
-                f"alpha too small will result in numeric errors, setting alpha = {MIN_ALPHA:.1e}. "
+                f"alpha too small will result in numeric errors, setting alpha = {SKLEARN_MIN_ALPHA:.1e}. "
                 f"Use `force_alpha=True` to keep alpha unchanged.",
                 stacklevel=5,
             )
-            alpha = np.maximum(alpha, MIN_ALPHA)
+            alpha = np.maximum(alpha, SKLEARN_MIN_ALPHA)
         return alpha if alpha.ndim else float(alpha)
 
 

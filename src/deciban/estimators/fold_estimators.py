@@ -34,7 +34,7 @@ from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import RowIndex
 from deciban.validation.splits import Folds, describe_folds
 
-ALPHAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+CANDIDATE_ALPHAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 """The pseudo-counts of words among which documents held out choose."""
 
 MAX_LEDGER_CELLS = 1 << 28
@@ -192,12 +192,12 @@ def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None
     w = np.ones(len(codes)) if weight is None else weight
     fixed.alpha = 1.0
     ledgers, held = rows.count_folds(plan), fold >= 0
-    for alpha in ALPHAS:
+    for alpha in CANDIDATE_ALPHAS:
         fixed.alpha = alpha
         scores = rows.score_folds(plan, ledgers)[0][held]
         calibrated = fit_temperature(scores, codes[held], w[held]).apply(scores)
         losses.append(float(w[held] @ bounded_losses(calibrated, codes[held])))
-    return ALPHAS[int(np.argmin(losses))]
+    return CANDIDATE_ALPHAS[int(np.argmin(losses))]
 
 
 def is_additive(est: Any) -> bool:

@@ -17,7 +17,7 @@ State = TypeVar("State")
 CHOICE_FOLDS = 5
 """The number of folds by which C is chosen."""
 
-MAX_CHOICE_ROWS = 20_000
+MAX_PENALTY_ROWS = 20_000
 """The greatest number of rows by which C is chosen: C is searched in steps of √10, no finer."""
 
 MIN_C, MAX_C = 1e-3, 1e3
@@ -147,8 +147,8 @@ def is_clearly_lower(losses: Array, others: Array) -> bool:
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
-    """Return the indices of `MAX_CHOICE_ROWS` rows, always the same, and some more of classes rare among them."""
-    return sample_lowest_hashes(hash_row_numbers(np.arange(len(codes))), codes, MAX_CHOICE_ROWS)
+    """Return the indices of `MAX_PENALTY_ROWS` rows, always the same, and some more of classes rare among them."""
+    return sample_lowest_hashes(hash_row_numbers(np.arange(len(codes))), codes, MAX_PENALTY_ROWS)
 
 
 def sample_lowest_hashes(hashes: NDArray[np.uint64], codes: Codes, max_rows: int) -> NDArray[np.intp]:

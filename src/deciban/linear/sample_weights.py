@@ -31,13 +31,13 @@ MIN_LEARNER_SHARE = 1e-6
 MIN_MEAN_ERROR = 1e-6
 """Below this mean of 1 − p(y|x) the rows are separated, and weights would be only rounding."""
 
-MAX_NEWTON_STEPS = 60
+MAX_SHARE_STEPS = 60
 """The greatest number of steps of the search for a share; a handful is usual."""
 
 NEWTON_TOL = 1e-5
 """A Newton step of this relative size is the last: the next would be its square."""
 
-ROWS_PER_BLOCK = 1 << 12
+SHARE_BLOCK_ROWS = 1 << 12
 """Rows whose probabilities are held at a time."""
 
 
@@ -188,7 +188,7 @@ def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: 
     by_class, moves = np.ascontiguousarray(total.T), np.ascontiguousarray(h.T)
     target = float(np.dot(weight, select_class_scores(h, codes)))
     low, high, t = 0.0, MAX_LEARNER_SHARE, min(max(guess, MIN_LEARNER_SHARE), MAX_LEARNER_SHARE / 2)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_SHARE_STEPS):
         mean, variance = _compute_score_moments(by_class, moves, weight, t)
         low, high = (low, t) if mean > target else (t, high)
         step = t - (mean - target) / variance if variance > 0 else high
@@ -202,8 +202,8 @@ def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: 
 def _compute_score_moments(total: Array, h: Array, weight: Array, t: float) -> tuple[float, float]:
     """Compute Σ w E[h] and Σ w Var[h] under p ∝ exp(total + t·h); arrays are classes × rows, read in small blocks."""
     mean = variance = 0.0
-    for start in range(0, len(weight), ROWS_PER_BLOCK):
-        rows = slice(start, start + ROWS_PER_BLOCK)
+    for start in range(0, len(weight), SHARE_BLOCK_ROWS):
+        rows = slice(start, start + SHARE_BLOCK_ROWS)
         w, move = weight[rows], h[:, rows]
         p = total[:, rows] + t * move
         p -= p.max(axis=0)

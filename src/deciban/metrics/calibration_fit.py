@@ -39,7 +39,7 @@ MIN_ISOTONIC_ROWS = 1000
 """The effective number of rows from which "auto" tries isotonic maps: with fewer these overfit (Niculescu-Mizil &
 Caruana 2005)."""
 
-MIN_SLOPE, MAX_SLOPE = 1e-6, 1e9
+MIN_FITTED_SLOPE, MAX_FITTED_SLOPE = 1e-6, 1e9
 """The bounds of the slope: evidence may lose nearly all its weight, but never change its sign. The scores of "twcnb"
 are divided by a sum over all words: those of 20 newsgroups need a slope of 10⁷, and files allow 10⁹."""
 
@@ -49,7 +49,7 @@ LARGE_CALIBRATION_ERROR = 0.02
 MAX_SLOPE_CHANGE = 0.75
 """The largest change of the slope in a step of Newton's method, as a share of the slope."""
 
-MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
+MAX_CALIBRATION_STEPS, MAX_CALIBRATION_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 """Newton's method: the number of steps, of halvings of a step, and the relative gain below which it ends."""
 
 CALIBRATION_BLOCK_CELLS = 1 << 14
@@ -94,14 +94,14 @@ def _compute_loss(L: Array, targets: Array, weight: Array, theta: Array) -> tupl
 def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: Array) -> Array:
     """Return θ of the least loss (with gradient and Hessian) by Newton's method, halving steps; θ₀ has bounds."""
     loss, gradient, hessian = objective(theta)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_CALIBRATION_STEPS):
         step = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
         if -float(gradient @ step) <= CONVERGENCE_GAIN * (abs(loss) + 1):
-            return theta + step if MIN_SLOPE <= (theta + step)[0] <= MAX_SLOPE else theta
+            return theta + step if MIN_FITTED_SLOPE <= (theta + step)[0] <= MAX_FITTED_SLOPE else theta
         max_change = MAX_SLOPE_CHANGE * theta[0]  # where nearly all rows are certain, the Hessian is nearly 0
-        for size in max_change / max(abs(step[0]), max_change) * 0.5 ** np.arange(MAX_STEP_HALVINGS):
+        for size in max_change / max(abs(step[0]), max_change) * 0.5 ** np.arange(MAX_CALIBRATION_HALVINGS):
             trial = theta + size * step
-            if MIN_SLOPE <= trial[0] <= MAX_SLOPE and (found := objective(trial))[0] < loss:
+            if MIN_FITTED_SLOPE <= trial[0] <= MAX_FITTED_SLOPE and (found := objective(trial))[0] < loss:
                 break
         else:
             return theta
@@ -142,7 +142,7 @@ def _choose_starting_slope(L: Array) -> float:
     """Return a starting slope under which few rows are certain: certain rows have no gradient."""
     finite = np.isfinite(L)
     far = L[finite] - np.broadcast_to(L.max(axis=1, keepdims=True), L.shape)[finite]
-    return float(np.clip(1 / np.sqrt((far * far).mean() + 1e-12), MIN_SLOPE, 1.0)) if len(far) else 1.0
+    return float(np.clip(1 / np.sqrt((far * far).mean() + 1e-12), MIN_FITTED_SLOPE, 1.0)) if len(far) else 1.0
 
 
 def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, start: Array) -> Array:

@@ -162,13 +162,13 @@ class Choice(Result):
         ]
 
     def __str__(self) -> str:
-        lines = [list(HEADINGS), *self.table()]
+        lines = [list(SETTING_HEADINGS), *self.table()]
         left = len(self.results) - len(lines) + 1
         more = [f"… and {left} more settings"] if left else []
-        return "\n".join([*align_columns(lines, left=range(len(HEADINGS))), *more, "", self.measured, *self.notes])
+        return "\n".join([*align_columns(lines, left=range(len(lines[0]))), *more, "", self.measured, *self.notes])
 
 
-HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
+SETTING_HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
 
 
 @dataclass

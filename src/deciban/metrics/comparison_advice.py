@@ -13,7 +13,7 @@ from deciban.formatting import align_columns, format_number, format_thousands, f
 if TYPE_CHECKING:
     from deciban.metrics.comparison import CandidateResult, Comparison, Gap
 
-HEADINGS = ("", "learner", "accuracy %", "log-loss", "calibr.", "params")
+LEARNER_HEADINGS = ("", "learner", "accuracy %", "log-loss", "calibr.", "params")
 
 MAX_PRINTED_SIZES = 7
 """The number of sizes of a learning curve that are printed; more do not fit a screen."""
@@ -37,7 +37,7 @@ def tabulate_learners(comparison: Comparison, times: bool = True) -> list[list[s
     The first cell of a line is `BEST_SIGN` for the recommended learner, `LEVEL_SIGN` for those as good as the lowest.
     """
     level, best = comparison.level, comparison.best
-    lines = [[*HEADINGS, *(["time"] if times else [])]]
+    lines = [[*LEARNER_HEADINGS, *(["time"] if times else [])]]
     for each in comparison.rows:
         accuracy, n = each.report.accuracy, each.report.effective_rows
         error = float(np.sqrt(accuracy * (1 - accuracy) / n))

@@ -21,7 +21,7 @@ from deciban.linear.loss_pass import Rows
 GRAM_STRIPES = 4
 """Columns are added in this many stripes, whatever the number of threads."""
 
-ROWS_PER_BLOCK = 4096
+GRAM_BLOCK_ROWS = 4096
 """Rows whose sums are combined at a time."""
 
 MAX_SINGLE_PRECISION = 1e6
@@ -65,7 +65,7 @@ class Gram:
                 out[block] += part[block]
             out[block] += level
 
-        map_small_items(combine, split_rows(len(out), ROWS_PER_BLOCK), self.threads)
+        map_small_items(combine, split_rows(len(out), GRAM_BLOCK_ROWS), self.threads)
         if self.extra.shape[1]:
             out += (self.extra @ self.compute_extra_weights(rows)).reshape(out.shape)
         return out

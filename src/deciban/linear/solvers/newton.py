@@ -21,7 +21,7 @@ MAX_WEIGHTS = 400
 MAX_PRODUCTS = 1 << 27
 """The greatest number of multiplications per Hessian: beyond it a step takes longer than many gradient steps."""
 
-MAX_ROWS = 1 << 15
+MAX_NEWTON_ROWS = 1 << 15
 """The greatest number of rows: with more a search that fits a sample first is as fast."""
 
 MAX_RELATIVE_RESIDUAL = 1e-3
@@ -54,7 +54,7 @@ def make_dense_if_small(parts: Sequence[Part], n: int, n_scores: int) -> Sequenc
 
 
 def _is_small(n_rows: int, n_weights: int) -> bool:
-    return n_rows <= MAX_ROWS and n_weights <= MAX_WEIGHTS and n_rows * n_weights**2 <= MAX_PRODUCTS
+    return n_rows <= MAX_NEWTON_ROWS and n_weights <= MAX_WEIGHTS and n_rows * n_weights**2 <= MAX_PRODUCTS
 
 
 class SmallPredictor:
