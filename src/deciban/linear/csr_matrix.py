@@ -46,10 +46,8 @@ class CsrMatrix:
     def __matmul__(self, other: Array) -> Array:
         if other.ndim == 2:
             return np.stack([self @ column for column in np.ascontiguousarray(other.T)], axis=1)
-        sums: Array = np.bincount(self.rows, self.data * other[self.indices], self.shape[0]).astype(
-            np.float64, copy=False
-        )
-        return sums
+        sums = np.bincount(self.rows, self.data * other[self.indices], self.shape[0])
+        return np.asarray(sums, dtype=np.float64)  # those of no stored values are integers
 
     def __getitem__(self, wanted: slice) -> Self:
         """Return the rows from the slice's start to its stop; its step is not used."""

@@ -7,6 +7,7 @@ from typing import Any
 from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent, format_signed, format_thousands
+from deciban.plain_json import to_plain
 from deciban.result import FrameKind, make_frame
 from deciban.scores.explanation import format_odds
 
@@ -100,8 +101,7 @@ class BayesTable:
         >>> round(BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95).to_dict()["positive_predictive_value"], 4)
         0.1538
         """
-        values = {name: getattr(self, name) for name in BAYES_FIGURES}
-        return {name: value if math.isfinite(value) else None for name, value in values.items()}
+        return to_plain({name: getattr(self, name) for name in BAYES_FIGURES})
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """Return a frame with a row for those who have it and one for those who do not, by the result of the test.

@@ -276,8 +276,7 @@ class Dependence:
             "blocks": self.blocks,
             "drop": self.drop,
         }  # fmt: skip
-        result: dict[str, Any] = to_plain(values)
-        return result
+        return to_plain(values)
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """Return a frame with a row for each pair, the most dependent first, and the figures of `Pair`."""

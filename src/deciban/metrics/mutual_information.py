@@ -117,9 +117,8 @@ def compute_mutual_information(tables: ContingencyTables) -> Information:
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.where(tables.counts > 0, np.log(tables.counts / np.where(mean > 0, mean, 1.0)), 0.0)
     plain = tables.mean(log_ratio)
-    excess = np.where(
-        variance_ratio > 0, _compute_excess(mean, variance_ratio), 0.0
-    )  # a level that all rows have does not vary
+    # a level that all rows have does not vary
+    excess = np.where(variance_ratio > 0, _compute_excess(mean, variance_ratio), 0.0)
     bias = divide(tables.sum_levels(excess.sum(axis=(0, 1))), tables.rows)
     rows = tables.rows
     freedom, seen = 2 * rows * bias, 2 * rows * plain

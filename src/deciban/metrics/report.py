@@ -251,12 +251,8 @@ class Report(Figures):
         >>> report.to_dict()["rows"]
         6
         """
-        names = (
-            REPORT_FIGURES
-            if self._nonempty_sample is None
-            else (*REPORT_FIGURES[:-1], *RANKING_FIGURES, REPORT_FIGURES[-1])
-        )
-        figures = self.select(names)
+        ranking_figures = () if self._nonempty_sample is None else RANKING_FIGURES
+        figures = self.select((*REPORT_FIGURES[:-1], *ranking_figures, REPORT_FIGURES[-1]))
         for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
             figures[name] = None if value is None else value.to_dict()
         learned = () if self.learned_share is None else ("learned_share",)
