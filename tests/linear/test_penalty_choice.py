@@ -192,6 +192,19 @@ def test_where_no_row_can_be_held_out_C_is_one():
         assert choose_C_by_folds(FoldedRows(codes, None, np.array(fold, dtype=np.int32)), None).C == 1.0
 
 
+@pytest.mark.parametrize(("prefers_default", "C", "log_odds"), [(False, 10.0, 0.0), (True, 1.0, -0.1)])
+def test_the_losses_are_those_of_the_C_chosen_also_where_the_default_is_preferred(prefers_default, C, log_odds):
+    codes, fold = np.arange(8, dtype=np.int32) % 2, np.arange(8, dtype=np.int32) // 4
+
+    def prepare(index, rows):  # the best C is 10, but not clearly
+        return lambda f, C, before: C, lambda f, C: np.full((4, 1), 0.1 * (math.log10(C) - 1))
+
+    rows = FoldedRows(codes, None, fold)
+    found = choose_C_by_folds(rows, prepare, prefers_default=prefers_default, keeps_losses=True)
+    assert found.C == C
+    np.testing.assert_allclose(found.losses, np.logaddexp(0.0, np.where(codes == 1, -log_odds, log_odds)))
+
+
 def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatch):
     monkeypatch.setattr(penalty_choice, "MAX_PENALTY_ROWS", 100)
     codes = np.arange(10_000, dtype=np.int32) % 2
