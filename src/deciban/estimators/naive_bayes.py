@@ -96,6 +96,7 @@ class NaiveBayes(GenerativeClassifier):
         return self._options(n_classes).assumption(Layout(self._columns or ()))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """Return a table and labels, checked; `reset`: names, kind of frame and target are set, roles open."""
         table = _to_table(self, X, None if reset else self._names)
         labels = check_labels(self, y, table)
         if reset:

@@ -127,7 +127,7 @@ class DocumentClassifier(Classifier):
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
 
     def _write_tokenizer(self, section: Section, arguments: str, have_changed: bool) -> None:
-        """Write the fingerprint of the tokenizer, unless the arguments that define it have changed since `fit`."""
+        """Write the fingerprint of the tokenizer; refuse if the arguments that define it have changed since `fit`."""
         if have_changed:
             raise ModelFileError(
                 f"{arguments} were changed after the documents were learned, so a file of this model would predict "

@@ -42,7 +42,7 @@ from deciban.linear.penalty_choice import (
 )
 from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
 from deciban.linear.solvers.logistic_objective import compute_residuals, contrast, count_scores, expand_to_classes
-from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores import Linear, ScoreForm
 
 INFINITE_EVIDENCE = (
     "infinite evidence cannot be weighed: with alpha=0 a {what} that a class never had is impossible in it. "
@@ -163,16 +163,7 @@ class WordWeightFit:
 
 def extract_word_evidence(form: ScoreForm) -> Array:
     """Return each word's evidence under naive Bayes, V×M: relative to the mean of classes, of two the log-odds."""
-    if isinstance(form, SparseLinear):
-        evidence = np.empty((len(form.base), form.n_classes))
-        evidence[:] = form.slope
-        evidence += np.outer(form.base, form.scale)
-        evidence[form.feature, form.class_code] += form.delta
-        if form.mute is not None:
-            evidence[form.mute] = 0.0
-    else:
-        evidence = np.ascontiguousarray(form.linear().weights.T)
-    return contrast(evidence, axis=1)
+    return contrast(np.ascontiguousarray(form.linear().weights.T), axis=1)
 
 
 def compute_own_evidence(rows: WordRows, alpha: float) -> Array:
