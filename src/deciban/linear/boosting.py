@@ -228,7 +228,7 @@ def boost(
 
 
 def trace_losses(assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings) -> Array:
-    """Return the weighted losses of the rows held out by naive Bayes, then after each round: (1 + rounds)×n.
+    """Return the weighted losses of the held-out rows: first by naive Bayes, then after each round; (1 + rounds)×n.
 
     Where boosting ends before the last round, the later ones have the losses of its end. The rows that learn are
     `rows`, those held out `settings.held`, which never stop the boosting here.
