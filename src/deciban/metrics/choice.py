@@ -162,13 +162,13 @@ class Choice(Result):
         ]
 
     def __str__(self) -> str:
-        lines = [list(SETTING_HEADINGS), *self.table()]
+        lines = [list(HEADINGS), *self.table()]
         left = len(self.results) - len(lines) + 1
         more = [f"… and {left} more settings"] if left else []
         return "\n".join([*align_columns(lines, left=range(len(lines[0]))), *more, "", self.measured, *self.notes])
 
 
-SETTING_HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
+HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
 
 
 @dataclass

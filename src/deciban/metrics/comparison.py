@@ -213,7 +213,7 @@ class Comparison(Result):
         return min(among, key=lambda each: (each.name != DEFAULT_LEARNER, each.loss.mean))
 
     @property
-    def recommend_learner(self) -> str:
+    def advice(self) -> str:
         """A sentence on which learner to use, and why."""
         return comparison_advice.recommend_learner(self)
 

@@ -98,7 +98,7 @@ def decompose_brier(sample: ScoreSample, bins: int) -> BrierParts | None:
 def _decompose_class(p: Array, o: NDArray[np.bool_], weight: Array, bins: int) -> Array:
     """Return reliability, resolution, uncertainty and within of one class, for weights that sum to 1."""
     which = find_bins(p, bins)
-    n, sum_p, sum_o = (np.bincount(which, weights=weight * v, minlength=bins) for v in (1.0, p, o))
+    n, sum_p, sum_o = (np.bincount(which, weight * v, bins).astype(np.float64) for v in (1.0, p, o))
     mean_p, mean_o = divide(sum_p, n), divide(sum_o, n)
     share = float(sum_o.sum())
     gap = p - mean_p[which]
