@@ -115,7 +115,7 @@ class TunedLogistic:
             test = splits[f][1]
             return float(compute_losses(model, X[test], labels[test]).sum())
 
-        return search_C(refit, loss, self.n_folds, MIN_PEER_C, MAX_PEER_C)
+        return search_C(refit, loss, range(self.n_folds), MIN_PEER_C, MAX_PEER_C)
 
     def predict_proba(self, documents: list[str]) -> NDArray[np.float64]:
         """Return the probability of each class."""

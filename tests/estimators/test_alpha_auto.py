@@ -9,7 +9,7 @@ from sklearn.model_selection import cross_val_predict
 
 import deciban
 from deciban.errors import DecibanError, InputError, SchemaError
-from deciban.estimators.fold_estimators import ALPHAS
+from deciban.estimators.fold_estimators import CANDIDATE_ALPHAS
 from deciban.families.marginal_likelihood import best_alpha
 
 
@@ -110,7 +110,7 @@ def test_many_documents_choose_by_the_log_loss_of_those_held_out_and_files_keep_
     documents = [" ".join(f"w{v}" for v in rng.choice(300, 5, p=share[k])) for k in y]
     model = deciban.TextClassifier(alpha="auto", calibrate="temperature").fit(documents, y)
     losses = {}
-    for alpha in ALPHAS:
+    for alpha in CANDIDATE_ALPHAS:
         fixed = deciban.TextClassifier(alpha=alpha, calibrate="temperature")
         losses[alpha] = log_loss(y, cross_val_predict(fixed, documents, y, method="predict_proba", cv=5))
     assert losses[model.alpha_] < 1.02 * min(losses.values()) < 0.9 * max(losses.values())

@@ -376,7 +376,7 @@ def test_rows_far_out_are_scored_without_half_precision(way):
 @pytest.mark.parametrize("way", ["kernel"], indirect=True)
 def test_the_pass_of_logistic_regression_agrees_with_its_definition(seed, way):
     from deciban.gpu import matrix_launch
-    from deciban.linear.device_fit import DeviceRows, define_pass
+    from deciban.linear.device_fit import DeviceRows, sum_losses_in_double
 
     rng = np.random.default_rng(seed)
     n, d, K = rng.integers(1, 500), rng.integers(1, 60), rng.integers(2, 20)
@@ -385,6 +385,6 @@ def test_the_pass_of_logistic_regression_agrees_with_its_definition(seed, way):
     weights, bias = rng.normal(size=(K, d)) / 3, rng.normal(size=K)
     rows = DeviceRows(x, codes, None, np.full(d, 3.0), np.full(d, 0.5), K, True, True)
     loss, sums = matrix_launch.sum_logistic(x, codes, rows.centre, rows.unit, weights, bias)
-    expected_loss, expected = define_pass(rows, weights, bias)
+    expected_loss, expected = sum_losses_in_double(rows, weights, bias)
     assert loss == pytest.approx(expected_loss, rel=1e-6)
     np.testing.assert_allclose(sums, expected, rtol=1e-5, atol=2e-6 * n)

@@ -167,7 +167,7 @@ def test_few_weights_are_small_and_words_are_not(monkeypatch):
     assert not is_applicable([replace(part, l2=0.0)], codes, 2)  # what nothing holds back may have no best
     assert not is_applicable([replace(part, scale=np.ones(4))], codes, 2)
     assert not is_applicable([Dense(X * 1e200, 1.0)], codes, 2)
-    monkeypatch.setattr(newton, "MAX_ROWS", 199)
+    monkeypatch.setattr(newton, "MAX_NEWTON_ROWS", 199)
     assert not is_applicable([part], codes, 2)
 
 

@@ -130,7 +130,7 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
         asked.append(C)
         return C
 
-    found = search_C(refit, lambda f, C: abs(math.log10(C) + 2), 1, 1e-4, 1e6)
+    found = search_C(refit, lambda f, C: abs(math.log10(C) + 2), [0], 1e-4, 1e6)
     assert found.C == 0.01
     np.testing.assert_allclose(asked, [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10**-2.5, 10**-1.5])
     assert starts == [None, *asked[:4], 0.01, 0.01]
@@ -138,7 +138,7 @@ def test_the_path_starts_from_what_was_learned_before_and_ends_when_the_loss_kee
 
 
 def test_a_loss_that_is_the_same_everywhere_chooses_the_smallest():
-    assert search_C(lambda f, C, before: C, lambda f, C: 1.0, 2, 1.0, 100.0).C == 10**-0.5
+    assert search_C(lambda f, C, before: C, lambda f, C: 1.0, [0, 1], 1.0, 100.0).C == 10**-0.5
 
 
 PARTNERS = {
@@ -192,8 +192,21 @@ def test_where_no_row_can_be_held_out_C_is_one():
         assert choose_C_by_folds(FoldedRows(codes, None, np.array(fold, dtype=np.int32)), None).C == 1.0
 
 
+@pytest.mark.parametrize(("prefers_default", "C", "log_odds"), [(False, 10.0, 0.0), (True, 1.0, -0.1)])
+def test_the_losses_are_those_of_the_C_chosen_also_where_the_default_is_preferred(prefers_default, C, log_odds):
+    codes, fold = np.arange(8, dtype=np.int32) % 2, np.arange(8, dtype=np.int32) // 4
+
+    def prepare(index, rows):  # the best C is 10, but not clearly
+        return lambda f, C, before: C, lambda f, C: np.full((4, 1), 0.1 * (math.log10(C) - 1))
+
+    rows = FoldedRows(codes, None, fold)
+    found = choose_C_by_folds(rows, prepare, prefers_default=prefers_default, keeps_losses=True)
+    assert found.C == C
+    np.testing.assert_allclose(found.losses, np.logaddexp(0.0, np.where(codes == 1, -log_odds, log_odds)))
+
+
 def test_of_many_rows_a_fair_sample_is_asked_and_every_class_is_in_it(monkeypatch):
-    monkeypatch.setattr(penalty_choice, "MAX_CHOICE_ROWS", 100)
+    monkeypatch.setattr(penalty_choice, "MAX_PENALTY_ROWS", 100)
     codes = np.arange(10_000, dtype=np.int32) % 2
     codes[[17, 4711, 9999]] = 2
     index = sample_choice_rows(codes)
@@ -213,5 +226,5 @@ def test_a_loss_of_fewer_than_two_rows_is_never_clearly_lower():
 def test_the_C_of_a_sample_is_about_that_of_all_rows(monkeypatch):
     X, y = noisy(n=3000)
     whole = LogisticRegression(C="auto").fit(X, y).C_
-    monkeypatch.setattr(penalty_choice, "MAX_CHOICE_ROWS", 1500)
+    monkeypatch.setattr(penalty_choice, "MAX_PENALTY_ROWS", 1500)
     assert abs(math.log10(LogisticRegression(C="auto").fit(X, y).C_ / whole)) <= 1.01

@@ -13,12 +13,12 @@ from deciban.metrics.calibration_fit import (
     apply_fold_maps,
     calibrate,
     check_method,
+    compute_targets,
+    fit_isotonic,
+    fit_platt,
+    fit_temperature,
     fit_without_each_fold,
     is_clearly_miscalibrated,
-    isotonic,
-    platt,
-    targets,
-    temperature,
 )
 from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
@@ -51,7 +51,7 @@ def test_platts_fit_of_two_classes_is_scikit_learns(weighted):
     L, score, y = two_classes()
     w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
     theirs = _SigmoidCalibration().fit(score, y, w)
-    np.testing.assert_allclose(np.exp(platt(L, y, w).apply(L))[:, 1], theirs.predict(score), atol=1e-6)
+    np.testing.assert_allclose(np.exp(fit_platt(L, y, w).apply(L))[:, 1], theirs.predict(score), atol=1e-6)
 
 
 def test_temperature_by_maximum_likelihood_is_scikit_learns():
@@ -60,13 +60,13 @@ def test_temperature_by_maximum_likelihood_is_scikit_learns():
         pytest.skip("this scikit-learn has no temperature")
     L, y = several_classes()
     theirs = module._TemperatureScaling().fit(L, y)
-    assert temperature(L, y, np.ones(len(y)), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
+    assert fit_temperature(L, y, np.ones(len(y)), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
 
 
 def test_scores_in_a_tiny_unit_are_calibrated_as_others_are():
     L, y = several_classes()
     w, scores = np.ones(len(y)), L - L.mean(axis=1, keepdims=True)
-    expected, found = temperature(L, y, w).t, temperature(normalise(1e-7 * scores), y, w).t
+    expected, found = fit_temperature(L, y, w).t, fit_temperature(normalise(1e-7 * scores), y, w).t
     assert 1e-7 * found == pytest.approx(expected, rel=1e-5)
 
 
@@ -77,25 +77,25 @@ def test_isotonic_is_scikit_learns_with_the_imagined_rows_at_the_ends(weighted):
     ends = [score.min()] * 2 + [score.max()] * 2
     x, hit, weight = np.append(score, ends), np.append(y, [0, 1, 0, 1]), np.append(w, np.ones(4))
     theirs = IsotonicRegression().fit(x, hit, weight).predict(score)
-    np.testing.assert_allclose(np.exp(isotonic(L, y, w).apply(L))[:, 1], theirs, atol=1e-12)
+    np.testing.assert_allclose(np.exp(fit_isotonic(L, y, w).apply(L))[:, 1], theirs, atol=1e-12)
 
 
 def test_the_targets_of_two_classes_are_platts():
     y = np.array([0, 0, 0, 1])
     expected = [[4 / 5, 1 / 5]] * 3 + [[1 / 3, 2 / 3]]
-    np.testing.assert_allclose(targets(y, np.ones(4), 2, 1.0), expected, rtol=1e-14)
+    np.testing.assert_allclose(compute_targets(y, np.ones(4), 2, 1.0), expected, rtol=1e-14)
 
 
 def test_targets_add_up_and_without_imagined_rows_they_are_the_truth():
     y = np.array([0, 1, 2, 2])
-    np.testing.assert_allclose(targets(y, np.ones(4), 4, 1.0).sum(axis=1), 1, rtol=1e-14)
-    assert (targets(y, np.ones(4), 4, 0.0) == np.eye(4)[y]).all()
+    np.testing.assert_allclose(compute_targets(y, np.ones(4), 4, 1.0).sum(axis=1), 1, rtol=1e-14)
+    assert (compute_targets(y, np.ones(4), 4, 0.0) == np.eye(4)[y]).all()
 
 
 def test_no_slope_and_biases_nearby_are_better_than_those_found():
     L, y = several_classes()
-    w, aim = np.ones(len(y)), targets(y, np.ones(len(y)), 4, 1.0)
-    found = platt(L, y, w)
+    w, aim = np.ones(len(y)), compute_targets(y, np.ones(len(y)), 4, 1.0)
+    found = fit_platt(L, y, w)
 
     def loss(slope, bias):
         return -(aim * normalise(slope * L + bias)).sum()
@@ -110,7 +110,7 @@ def test_no_slope_and_biases_nearby_are_better_than_those_found():
 def test_separable_rows_make_nothing_certain(K, far):
     y = np.arange(30) % K
     L = normalise(far * np.eye(K)[y])
-    for fit in (temperature, platt, isotonic):
+    for fit in (fit_temperature, fit_platt, fit_isotonic):
         mended = np.exp(fit(L, y, np.ones(30)).apply(L))
         assert 0.5 < mended[np.arange(30), y].min() <= mended[np.arange(30), y].max() < 1
 
@@ -119,8 +119,8 @@ def test_scores_that_tell_nothing_do_not_turn_round():
     rng = np.random.default_rng(0)
     L, y = normalise(rng.normal(0, 3, (200, 2))), rng.integers(0, 2, 200)
     against = np.where(L.argmax(axis=1) == y, 1 - y, y)
-    assert temperature(L, against, np.ones(200)).t > 0
-    assert platt(L, against, np.ones(200)).slope > 0
+    assert fit_temperature(L, against, np.ones(200)).t > 0
+    assert fit_platt(L, against, np.ones(200)).slope > 0
 
 
 def test_an_impossible_truth_is_mended_by_isotonic_alone():
@@ -128,9 +128,9 @@ def test_an_impossible_truth_is_mended_by_isotonic_alone():
     L = np.vstack([L, [[0.0, -np.inf]]])
     y = np.append(np.array([0, 1, 0] * 5), 1)
     w = np.ones(len(y))
-    assert np.isfinite(temperature(L, y, w).t)
-    assert np.isfinite(platt(L, y, w).bias).all()
-    assert np.isfinite(isotonic(L, y, w).apply(L)).all()
+    assert np.isfinite(fit_temperature(L, y, w).t)
+    assert np.isfinite(fit_platt(L, y, w).bias).all()
+    assert np.isfinite(fit_isotonic(L, y, w).apply(L)).all()
 
 
 def test_each_row_is_calibrated_by_the_other_folds():
@@ -138,7 +138,7 @@ def test_each_row_is_calibrated_by_the_other_folds():
     fold = np.arange(90) % 3
     found = apply_fold_maps(fit_without_each_fold("platt", L, y, np.ones(90), fold), L, fold)
     for f in range(3):
-        rest = platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
+        rest = fit_platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
         np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f]), atol=1e-6)
 
 

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from deciban.metrics.mutual_information import MAX_BINS, ContingencyTables, gaussian_information, mutual_information
-from deciban.metrics.pair_dependence import compare_models, gaussian_gain
+from deciban.metrics.mutual_information import (
+    MAX_BINS,
+    ContingencyTables,
+    compute_gaussian_information,
+    compute_mutual_information,
+)
+from deciban.metrics.pair_dependence import compare_models, compute_gaussian_gain
 from tests.metrics.exact import mutual
 
 
@@ -32,12 +37,14 @@ def test_information_is_that_of_an_exact_table(seed):
     total = int(counts.sum())
     table = {key: Fraction(int(n), total) for key, n in np.ndenumerate(counts)}
     many = 10**7  # so many that no bias is left
-    found = mutual_information(tables(counts * many))
+    found = compute_mutual_information(tables(counts * many))
     assert found.value[0] == pytest.approx(mutual(table), abs=1e-6)
     pooled = {(0, *key[1:]): Fraction(0) for key in table}
     for key, p in table.items():
         pooled[0, *key[1:]] += p
-    assert mutual_information(tables(counts * many).pooled).value[0] == pytest.approx(mutual(pooled), abs=1e-6)
+    assert compute_mutual_information(tables(counts * many).pooled).value[0] == pytest.approx(
+        mutual(pooled), abs=1e-6
+    )
 
 
 def test_many_features_side_by_side_are_each_what_they_are_alone():
@@ -45,21 +52,23 @@ def test_many_features_side_by_side_are_each_what_they_are_alone():
     parts = [draw_sample(rng, 300, 3, B, K=2) for B in (2, 5, 3)]
     together = ContingencyTables(np.concatenate(parts, axis=2), np.array([0, 2, 7]))
     for name, i in (("value", 0), ("error", 1), ("p_value", 2), ("rows", 3)):
-        alone = [getattr(mutual_information(tables(part)), name)[0] for part in parts]
-        assert mutual_information(together)[i] == pytest.approx(alone, abs=1e-12)
+        alone = [getattr(compute_mutual_information(tables(part)), name)[0] for part in parts]
+        assert compute_mutual_information(together)[i] == pytest.approx(alone, abs=1e-12)
     for name, values in compare_models(together).items():
         assert values == pytest.approx([compare_models(tables(part))[name][0] for part in parts], abs=1e-12)
 
 
 def test_large_tables_lose_what_miller_and_madow_take_away():
     counts = np.full((2, 3, 4), 1000.0)
-    assert mutual_information(tables(counts)).value[0] == pytest.approx(-2 * 2 * 3 / (2 * counts.sum()), rel=1e-3)
+    assert compute_mutual_information(tables(counts)).value[0] == pytest.approx(
+        -2 * 2 * 3 / (2 * counts.sum()), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(("n", "A", "B", "K"), [(40, 2, 2, 1), (60, 8, 8, 1), (200, 12, 12, 1), (150, 3, 3, 3)])
 def test_independent_features_tell_nothing_on_average(n, A, B, K):
     rng = np.random.default_rng(n)
-    found = [mutual_information(tables(draw_sample(rng, n, A, B, K))) for _ in range(600)]
+    found = [compute_mutual_information(tables(draw_sample(rng, n, A, B, K))) for _ in range(600)]
     values = np.array([one.value[0] for one in found])
     plain = np.mean([one.value[0] for one in found])
     error = values.std() / math.sqrt(len(values))
@@ -77,7 +86,7 @@ def test_of_small_cells_less_is_taken_away_than_miller_and_madow_would():
         counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
         table = {(0, *key): Fraction(int(n), 50) for key, n in np.ndenumerate(counts) if n}
         plug_in = mutual(table)
-        taken = plug_in - mutual_information(tables(counts[None])).value[0]
+        taken = plug_in - compute_mutual_information(tables(counts[None])).value[0]
         found.append((plug_in, taken, (counts.shape[0] - 1) * (counts.shape[1] - 1) / 100))
     assert np.mean(found, axis=0) == pytest.approx([0.91, 0.92, 1.27], abs=0.02)
 
@@ -143,7 +152,7 @@ def test_one_gaussian_is_scored_by_every_row_left_out():
     codes = rng.integers(0, 2, 40)
     x = rng.normal(size=(40, 2)) @ np.array([[1, 0.8], [0, 0.6]]) + codes[:, None] * [1.0, -1.0]
     same_bin = np.zeros(40, dtype=np.int64)
-    mean, error = gaussian_gain(x, (same_bin, same_bin), codes, 2)
+    mean, error = compute_gaussian_gain(x, (same_bin, same_bin), codes, 2)
     pooled = sum(np.cov(x[codes == k].T, bias=True) * (codes == k).sum() for k in (0, 1)) / 40
     gains = []
     for i in range(40):
@@ -167,13 +176,15 @@ def test_one_gaussian_is_scored_by_every_row_left_out():
 def test_gaussian_information_is_that_of_the_correlation():
     rho = np.array([0.0, 0.3, -0.9])
     many = np.full(3, 1e12)
-    assert gaussian_information(rho, many) == pytest.approx([-0.5 * math.log(1 - r * r) for r in rho], abs=1e-9)
-    assert gaussian_information(np.array([1.0]), many)[0] == math.inf
+    assert compute_gaussian_information(rho, many) == pytest.approx(
+        [-0.5 * math.log(1 - r * r) for r in rho], abs=1e-9
+    )
+    assert compute_gaussian_information(np.array([1.0]), many)[0] == math.inf
 
 
 def test_gaussian_information_of_independent_numbers_is_nothing_on_average():
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 20_000, 9))
     r = np.array([np.corrcoef(a, b)[0, 1] for a, b in zip(x, y)])
-    found = gaussian_information(r, np.full(len(r), 9.0 - 1))
+    found = compute_gaussian_information(r, np.full(len(r), 9.0 - 1))
     assert abs(found.mean()) < 4 * found.std() / math.sqrt(len(r))

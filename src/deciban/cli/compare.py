@@ -86,14 +86,14 @@ def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, ti
     out = Screen()
     learners = "1 learner" if len(comparison.rows) == 1 else f"{len(comparison.rows)} learners"
     out.print_title(f"{comparison.target} of {data.name}, by {learners}")
-    head, *body = comparison_advice.table(comparison, times)
+    head, *body = comparison_advice.tabulate_learners(comparison, times)
     out.print_table(head, body, right=range(2, len(head)), wide=1)
-    for note in (comparison_advice.signs(comparison), comparison.measured, *comparison.notes):
+    for note in (comparison_advice.describe_signs(comparison), comparison.measured, *comparison.notes):
         out.print_line(f"({note})")
     if comparison.growth is not None:
         held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
         out.print_heading("Accuracy % by rows learned", held_out)
-        head, *body = comparison_advice.curve_table(comparison)
+        head, *body = comparison_advice.tabulate_curves(comparison)
         out.print_table(head, body, right=range(1, len(head)))
         if comparison.curve_summary:
             out.print_line(comparison.curve_summary)

@@ -89,13 +89,13 @@ class BoostedBayes(Classifier):
         assumption = learner._assumption(X.shape[1], len(self.classes_))
         names = checks.get_feature_names(self)
         blocks = tuple(Block(n.kind, X.shape[1], names, reading=n.reading) for n in assumption.needs)
-        rows, held = self._split(Examples((X,), codes, weight))
+        rows, held = self._hold_out_rows(Examples((X,), codes, weight))
         algorithm: Any = self.algorithm
         rate, patience, threads = float(self.learning_rate), self.n_iter_no_change or 0, thread_count(self.n_jobs)
         settings = BoostingSettings(algorithm, self.n_estimators, rate, held, patience, threads)
         return boost(assumption, Schema(tuple(self.classes_.tolist()), blocks), rows, settings)
 
-    def _split(self, rows: Examples) -> tuple[Examples, Examples | None]:
+    def _hold_out_rows(self, rows: Examples) -> tuple[Examples, Examples | None]:
         """Return the rows to learn and those held out, a share of each class; None without `n_iter_no_change`."""
         if self.n_iter_no_change is None:
             return rows, None
@@ -262,7 +262,7 @@ class BoostedBayes(Classifier):
 
 
 def _centre_scores(scores: Array) -> Array:
-    """Return what `decision_function` does, from the joint scores of all classes."""
+    """Return (K − 1) times the joint scores less their mean over the classes, n×K; of two classes the log-odds, n."""
     K = scores.shape[1]
     if K == 2:
         return scores[:, 1] - scores[:, 0]

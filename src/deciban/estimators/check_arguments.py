@@ -1,4 +1,7 @@
-"""Checks of the arguments of estimators: X, y, weights of rows and of classes, classes and their prior."""
+"""Checks of the arguments of estimators: X, y, weights of rows and of classes, classes and their prior.
+
+Tensors are checked where they lie, as scikit-learn checks arrays, without copying rows.
+"""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,6 +18,7 @@ from deciban._typing import Array, Codes
 from deciban.engines import InvalidValueError, encode, is_tensor, keep_rows, to_host
 from deciban.errors import DecibanWarning, InputError, unknown_class_error
 from deciban.families.family import GAUSSIAN_PARAMETERS, ClassPrior
+from deciban.gpu.tensors import check_same_device, is_csr, on_device, to_device, to_torch
 from deciban.metrics.calibration_fit import METHODS
 from deciban.sources.arrow_types import to_plain_types
 
@@ -77,9 +81,7 @@ def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool, on_device: bool =
     Tensors stay on their device for estimators that learn `on_device`; else they are copied to host memory.
     """
     if is_tensor(X) and on_device:
-        from deciban.estimators.check_tensors import check_tensor_rows
-
-        return check_tensor_rows(estimator, X, y, reset=reset)
+        return _check_tensor_rows(estimator, X, y, reset=reset)
     X, y = to_host(X), to_host(y)
     X, y = validate_data(estimator, X, y, accept_sparse="csr", ensure_all_finite=False, reset=reset)
     return X, check_label_type(y)
@@ -117,9 +119,7 @@ def check_X(estimator: Any, X: Any) -> Any:
     if is_plain and X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
         return X
     if is_tensor(X):
-        from deciban.estimators.check_tensors import check_tensor
-
-        return check_tensor(estimator, X, reset=False)
+        return _check_tensor(estimator, X, reset=False)
     return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
 
 
@@ -128,9 +128,7 @@ def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | No
     if weight is None:
         return None
     if is_tensor(X):
-        from deciban.estimators.check_tensors import check_tensor_weight
-
-        return check_tensor_weight(weight, X, some_positive)
+        return _check_tensor_weight(weight, X, some_positive)
     weight = to_host(weight)
     try:
         w = np.asarray(_check_sample_weight(weight, X, dtype=np.float64))
@@ -150,6 +148,78 @@ def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | No
     if some_positive and not w.any():
         raise InputError("sample_weight is zero in every row, so there is nothing to learn from")
     return w
+
+
+def _check_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X; refuse other than rows of the training columns.
+
+    `reset`: X has the training columns, whose number is set, and whose names are removed.
+    """
+    x = to_torch(X)
+    if x.ndim != 2:
+        raise InputError(
+            f"Expected 2D array, got {x.ndim}D array instead: X has the shape {tuple(x.shape)}. "
+            f"Hint: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one row"
+        )
+    for size, what in zip(x.shape, ("sample", "feature")):
+        if not size:
+            raise InputError(
+                f"Found array with 0 {what}(s) (shape={tuple(x.shape)}) while a minimum of 1 is required by "
+                f"{type(estimator).__name__}."
+            )
+    if is_csr(x):
+        from deciban.gpu.csr import check_pointers
+
+        with on_device(x):
+            check_pointers(x)
+    if reset:  # as `validate_data` does for arrays without names of columns, which takes a tenth of a millisecond
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = int(x.shape[1])
+    elif x.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
+        validate_data(estimator, X, skip_check_array=True, reset=False)
+    return X
+
+
+def _check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    """Return X and y, checked, as they are; labels in host memory, which may be texts, become an array."""
+    if y is None:
+        raise InputError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
+        )
+    X = _check_tensor(estimator, X, reset=reset)
+    if not is_tensor(y):
+        labels = check_label_type(_check_y(y, estimator=estimator))
+        _check_length(X, len(labels))
+        return X, labels
+    tensor = to_torch(y, "y")
+    check_same_device(to_torch(X), tensor, "y")
+    if tensor.ndim != 1:
+        raise InputError(f"y should be a 1d array, got an array of shape {tuple(tensor.shape)} instead.")
+    _check_length(X, len(tensor))
+    if tensor.dtype.is_floating_point:
+        check_classification_targets(encode(y)[0])
+    return X, y
+
+
+def _check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
+    """Return row weights in double precision on the device of X, `some_positive` of them above zero."""
+    x = to_torch(X)
+    with on_device(x):
+        if is_tensor(weight):
+            w = to_torch(weight, "sample_weight")
+            check_same_device(x, w, "sample_weight")
+            w = w.double()
+            if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
+                return w
+            weight = w.cpu().numpy()
+        checked = check_weight(weight, np.empty((len(x), 1), dtype=np.int8), some_positive)
+        return to_device(checked, x)
+
+
+def _check_length(X: Any, n: int) -> None:
+    """Refuse another number of labels than of rows."""
+    if n != X.shape[0]:
+        raise InputError(f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]}, y {n}")
 
 
 def drop_weightless_rows(X: Any, codes: Any, weight: Any) -> tuple[Any, Any, Any]:

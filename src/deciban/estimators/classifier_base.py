@@ -133,6 +133,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         yield (self._matrix(rows, threads),)
 
     def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
+        """Check and score rows: their winners, posteriors or what else is wanted."""
         self._check_fitted()
         return self._score_rows(self._check_input(X), wanted)
 
@@ -212,11 +213,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """
         model, threads = self._check_fitted(), thread_count(self.n_jobs)
         rows = self._check_input(to_host(X))
-        pair = None if classes is None else self._pair(classes)
+        pair = None if classes is None else self._encode_pair(classes)
         with self._reword_errors():
             return model.explain([self._matrix(rows, threads)], pair, self.classes_, threads)
 
-    def _pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
+    def _encode_pair(self, classes: tuple[Any, Any]) -> tuple[int, int]:
         """Return the codes of two classes, which must be different and known."""
         try:
             first, second = classes
@@ -276,8 +277,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, sample_weight=sample_weight)
         is_scored = (rows.fold >= 0) & rows.known[np.arange(len(rows.codes)), rows.codes]
         truth = np.where(is_scored, rows.codes, -1)
-        log_prior = self._scorer.solved.log_prior
-        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, log_prior)
+        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, self._scorer.solved.log_prior)
         return self._scorer.with_maps(calibration=found.calibration)
 
     @property

@@ -20,6 +20,7 @@ from deciban.estimators.check_arguments import check_weight, drop_weightless_row
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.fold_estimators import FoldEstimator, FoldPlan, ScoresAndClasses, is_additive, make_fold_plan
 from deciban.estimators.generative_base import GenerativeClassifier
+from deciban.families.family import log
 from deciban.metrics.report import Report
 from deciban.metrics.scorecard import report_of
 from deciban.scores.posterior import Finish
@@ -218,5 +219,4 @@ def _score_fitted(fitted: Any, rows: Any, wanted: Finish) -> Array:
         return np.asarray(fitted.predict_proba(rows))
     if hasattr(fitted, "predict_log_proba"):
         return np.asarray(fitted.predict_log_proba(rows))
-    with np.errstate(divide="ignore"):
-        return np.log(fitted.predict_proba(rows))
+    return log(fitted.predict_proba(rows))

@@ -19,13 +19,13 @@ from deciban.estimators.check_arguments import allow, parse_prior
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.parameter_docs import document_estimator
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
-from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, to_dense
+from deciban.families.family import NO_LIKELIHOOD, Alpha, ClassPrior, Family, log, to_dense
 from deciban.families.level_families import Categorical, Joint, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.generative import Assumption
 from deciban.ledger import Ledger, Levels
 
-MIN_ALPHA = 1e-10
+SKLEARN_MIN_ALPHA = 1e-10
 """The pseudo-count that scikit-learn raises smaller ones to, unless `force_alpha`."""
 
 
@@ -49,8 +49,7 @@ class SmoothedClassifier(GenerativeClassifier):
     @property
     def class_log_prior_(self) -> Array:
         """ln π_k."""
-        with np.errstate(divide="ignore"):
-            return np.log(self._check_fitted().solved.prior)
+        return log(self._check_fitted().solved.prior)
 
     @property
     def alpha_(self) -> Alpha:
@@ -86,7 +85,7 @@ class DiscreteClassifier(SmoothedClassifier):
         return Assumption((self._family(alpha, n_features),), prior, pseudo, self.missing, auto)
 
     def _check_alpha(self, n_features: int) -> Alpha:
-        """Return alpha, a number or an array of one for each feature, at least `MIN_ALPHA` unless `force_alpha`."""
+        """Return alpha, a number or an array of one a feature, at least `SKLEARN_MIN_ALPHA` unless `force_alpha`."""
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if alpha.ndim:
             if alpha.shape != (n_features,):
@@ -96,13 +95,13 @@ class DiscreteClassifier(SmoothedClassifier):
                 )
             if not ((alpha >= 0) & np.isfinite(alpha)).all():
                 raise InputError(f"All values in alpha must be greater than 0. Got {alpha.min():g}.")
-        if not self.force_alpha and alpha.size and alpha.min() < MIN_ALPHA:
+        if not self.force_alpha and alpha.size and alpha.min() < SKLEARN_MIN_ALPHA:
             warnings.warn(
-                f"alpha too small will result in numeric errors, setting alpha = {MIN_ALPHA:.1e}. "
+                f"alpha too small will result in numeric errors, setting alpha = {SKLEARN_MIN_ALPHA:.1e}. "
                 f"Use `force_alpha=True` to keep alpha unchanged.",
                 stacklevel=5,
             )
-            alpha = np.maximum(alpha, MIN_ALPHA)
+            alpha = np.maximum(alpha, SKLEARN_MIN_ALPHA)
         return alpha if alpha.ndim else float(alpha)
 
 
@@ -242,7 +241,7 @@ class LevelClassifier(DiscreteClassifier):
     min_categories: Any = field(default=None, metadata=allow(None, "array-like", "positive integer"))
     unseen: Unseen = field(default="ignore", metadata=allow("unseen"))
 
-    def _min_levels(self, n_features: int) -> tuple[int, ...] | None:
+    def _check_min_categories(self, n_features: int) -> tuple[int, ...] | None:
         """Return `min_categories` of each feature, checked; None where it is not given."""
         if self.min_categories is None:
             return None
@@ -292,26 +291,26 @@ class CategoricalNB(LevelClassifier):
     """
 
     def _family(self, alpha: Any, n_features: int) -> Categorical:
-        return Categorical(float(alpha), self.unseen, self._min_levels(n_features))
+        return Categorical(float(alpha), self.unseen, self._check_min_categories(n_features))
 
-    def _level_counts(self, ledger: Ledger) -> Levels:
+    def _count_levels(self, ledger: Ledger) -> Levels:
         """Return the counts of a ledger, of all levels that the data or `min_categories` have."""
         return self._solved_family.full(ledger.parts[0])
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
         """The number of levels of each feature in the data and by `min_categories`, not in pseudo-observations."""
-        return self._level_counts(self.ledger_).sizes
+        return self._count_levels(self.ledger_).sizes
 
     @property
     def category_count_(self) -> list[Array]:
         """The count of each level in each class, without pseudo-observations: K×n_categories_[j] per feature."""
-        return self._level_counts(self.ledger_).tables()
+        return self._count_levels(self.ledger_).tables()
 
     @property
     def feature_log_prob_(self) -> list[Array]:
         """ln θ_kjv, a K×V_j table for each feature; V_j also counts levels that only pseudo-observations have."""
-        counts = self._level_counts(self._check_fitted().complete)
+        counts = self._count_levels(self._check_fitted().complete)
         return Levels(self._solved_family.log_theta(counts), counts.offset).tables()
 
 
@@ -333,7 +332,7 @@ class JointBayes(LevelClassifier):
     alpha: Any = field(default=0.0, metadata=allow("non-negative", "auto", Ledger))
 
     def _family(self, alpha: Any, n_features: int) -> Joint:
-        return Joint(float(alpha), self.unseen, self._min_levels(n_features))
+        return Joint(float(alpha), self.unseen, self._check_min_categories(n_features))
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:

@@ -104,8 +104,8 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         with self._restore_on_error():
             self._validate_params()
             self.__dict__.pop("feature_names_in_", None)
-            self._words = None if texts.is_count_matrix(X) else self._tokenizer(ngrams=1)
-            self._read_as: tuple[str | None, bool] = self._values(), bool(self.length)
+            self._words = None if texts.is_count_matrix(X) else self._make_tokenizer(ngrams=1)
+            self._read_as: tuple[str | None, bool] = self._choose_values(), bool(self.length)
             if self._words is None:
                 X, y = checks.check_rows(self, X, y, reset=True)
             else:
@@ -120,18 +120,18 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         self._warn_if_not_converged()
         return self
 
-    def _values(self) -> str | None:
+    def _choose_values(self) -> str | None:
         """Return the values of words, "presence" or "log"; None: those of the tokenizer, or of the rows of counts."""
         if self.presence is None:
             return "log"
         return "presence" if self.presence else None
 
-    def _tokenizer(self, ngrams: int | None) -> Words:
+    def _make_tokenizer(self, ngrams: int | None) -> Words:
         """Return the argument `words` as a tokenizer, with the values that `presence` asks for.
 
         Where it is None, `ngrams` is the greatest length of n-grams; None: as in files of earlier versions.
         """
-        values, words = self._values(), Words.from_argument(self.words)
+        values, words = self._choose_values(), Words.from_argument(self.words)
         if self.words is None and ngrams is not None:
             words = Words.preset("modern", ngrams=ngrams)
         if values == "log" and words.values != "counts":
@@ -156,8 +156,8 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     def _choose_form(
         self, X: Any, rows: word_weights.WordRows, settings: word_weights.EvidenceSettings
     ) -> word_weights.Smoothing:
-        """Choose the smoothing, and whether pairs of neighbours are counted, by a sample of the documents."""
-        candidates, has_open_ngrams = self._smoothings(), self._words is not None and self.words is None
+        """Return the smoothing that a sample of documents chooses; set `_words`, perhaps with pairs of neighbours."""
+        candidates, has_open_ngrams = self._list_smoothings(), self._words is not None and self.words is None
         if len(rows.codes) < word_weights.MIN_CHOICE_ROWS or not (has_open_ngrams or len(candidates) > 1):
             return candidates[0]
         index = word_weights.sample_choice_documents(rows)
@@ -165,13 +165,13 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         fold = assign_by_content([some.counted], some.codes, some.weight, CHOICE_FOLDS)
         best = word_weights.choose_smoothing(some, settings, candidates, fold)
         if has_open_ngrams:
-            single, self._words = self._words, self._tokenizer(ngrams=2)
+            single, self._words = self._words, self._make_tokenizer(ngrams=2)
             pairs = replace(best, rows=self._count_words(X[index], some.codes, some.weight)[2], fold_losses=[])
             self._words = self._words if pairs.is_better_than(best) else single
         return best.smoothing
 
-    def _smoothings(self) -> list[word_weights.Smoothing]:
-        """Return the pseudo-counts and treatments of a document's own words among which one is chosen."""
+    def _list_smoothings(self) -> list[word_weights.Smoothing]:
+        """Return the smoothings among which documents held out choose: one where the arguments leave no choice."""
         held_out = [bool(self.held_out)] if not isinstance(self.held_out, str) else [False, True]
         if self.common is None:
             held_out = [False]
@@ -183,7 +183,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     def _count_words(
         self, X: Any, codes: NDArray[np.int32], weight: Array | None
     ) -> tuple[Any, Ledger, word_weights.WordRows]:
-        """Return naive Bayes of documents or of rows of counts, whose pseudo-count may change; ledger and rows."""
+        """Return an unfitted naive Bayes estimator of documents or of rows of counts, their ledger and their rows."""
         naive: Any = MultinomialNB(missing="error", n_jobs=self.n_jobs)
         if self._words is not None:
             naive = TextClassifier(words=self._words, n_jobs=self.n_jobs)
@@ -272,9 +272,9 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
     def _write_state(self, section: Section) -> None:
         """Write the state; refuse if `words`, `presence` or `length` has changed since `fit`."""
         super()._write_state(section)
-        read_as = self._values(), self.length
+        read_as = self._choose_values(), self.length
         ngrams = None if self._words is None or self._words.tokens == "words" else self._words.span[1]
-        have_changed = self._read_as != read_as or self._words not in (None, self._tokenizer(ngrams))
+        have_changed = self._read_as != read_as or self._words not in (None, self._make_tokenizer(ngrams))
         self._write_tokenizer(section, "words, presence or length", have_changed)
         if self.words is None and ngrams is not None:
             section.put("ngrams", ngrams)
@@ -284,8 +284,8 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         with refuse_unsound_arguments(section):
             self._validate_params()
             ngrams = section.integer("ngrams", 1, 2) if section.has("ngrams") else None
-            self._words = None if section.text("reader") == "" else self._tokenizer(ngrams)
-        self._read_as = self._values(), bool(self.length)
+            self._words = None if section.text("reader") == "" else self._make_tokenizer(ngrams)
+        self._read_as = self._choose_values(), bool(self.length)
         if self._words is not None:
             self.n_features_in_ = texts.check_word_block(section, blocks, self._words)
             return

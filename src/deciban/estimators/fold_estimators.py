@@ -24,7 +24,7 @@ from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_classifier import TextClassifier
 from deciban.ledger import Ledger
 from deciban.linear.penalty_choice import CHOICE_FOLDS, exclude_single_fold_classes
-from deciban.metrics.calibration_fit import temperature
+from deciban.metrics.calibration_fit import fit_temperature
 from deciban.metrics.intervals import bounded_losses
 from deciban.model.columns import Column, Layout
 from deciban.scores.posterior import Finish
@@ -34,7 +34,7 @@ from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import RowIndex
 from deciban.validation.splits import Folds, describe_folds
 
-ALPHAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+CANDIDATE_ALPHAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 """The pseudo-counts of words among which documents held out choose."""
 
 MAX_LEDGER_CELLS = 1 << 28
@@ -101,6 +101,7 @@ def make_fold_plan(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, pr
 
 
 def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
+    """Make the plan of a number of folds, stratified by class, or of leave-one-out ("loo")."""
     n = len(codes)
     if isinstance(folds, str):
         if n < 2:
@@ -113,6 +114,7 @@ def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
 
 
 def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
+    """Make the plan of a number of folds that keep groups together; of a fold for each group by "loo"."""
     if isinstance(folds, str):
         distinct, which = splits.find_distinct_values(groups, "groups", "group")
         if len(distinct) < 2:
@@ -123,6 +125,7 @@ def _plan_by_group(folds: Any, groups: Any) -> FoldPlan:
 
 
 def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
+    """Make the plan of the fold of each row, a number (−1: always learned) or a text."""
     array = np.asarray(folds)
     if array.shape != present.shape:
         raise InputError(
@@ -133,7 +136,7 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
         raise InputError(f"folds are numbered 0, 1, 2 …, or named by texts; not {array[:3]}")
     distinct, which = splits.find_distinct_values(array, "folds", "fold")
     always = distinct.dtype.kind in "if" and distinct[0] < 0
-    if always and (distinct[0] != -1):
+    if always and distinct[0] != -1:
         raise InputError(f"folds are numbered 0, 1, 2 … (−1: learned from, never scored); not {distinct[0]}")
     fold, F = (which - int(always)).astype(np.int32), len(distinct) - int(always)
     if F < 1 or len(distinct) < 2:
@@ -142,7 +145,10 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
 
 
 def _plan_by_pairs(pairs: Iterable[Any], who: str, n: int, order: Any, present: NDArray[np.bool_]) -> FoldPlan:
-    """Make the plan of pairs of rows, learned and scored, for each fold."""
+    """Make the plan of the pairs (rows learned, rows scored) of each fold; `who` names them in sentences.
+
+    A row that no fold scores has the fold −1.
+    """
     if order is not None:
         raise InputError("a splitter has an order of its own. Hint: leave order out, or folds=10")
     fold, trained = np.full(n, -1, dtype=np.int32), []
@@ -186,12 +192,12 @@ def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None
     w = np.ones(len(codes)) if weight is None else weight
     fixed.alpha = 1.0
     ledgers, held = rows.count_folds(plan), fold >= 0
-    for alpha in ALPHAS:
+    for alpha in CANDIDATE_ALPHAS:
         fixed.alpha = alpha
         scores = rows.score_folds(plan, ledgers)[0][held]
-        calibrated = temperature(scores, codes[held], w[held]).apply(scores)
+        calibrated = fit_temperature(scores, codes[held], w[held]).apply(scores)
         losses.append(float(w[held] @ bounded_losses(calibrated, codes[held])))
-    return ALPHAS[int(np.argmin(losses))]
+    return CANDIDATE_ALPHAS[int(np.argmin(losses))]
 
 
 def is_additive(est: Any) -> bool:
@@ -302,6 +308,7 @@ class FoldEstimator(fold_models.RefittableRows):
         return fold_models.LeaveOneOutScores.concatenate(batches)
 
     def _decide_roles(self, ledger: Ledger) -> Any:
+        """Decide the open roles of a table's columns by a ledger of them."""
         return decide(Layout(tuple(self.columns)), ledger, self.est._options(len(self.est.classes_)))
 
     def _learn(self, ledger: Ledger) -> Any:

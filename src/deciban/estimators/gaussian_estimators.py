@@ -115,6 +115,7 @@ class GaussianBayes(GaussianClassifier):
     """Arguments that older files lack, and that had no other value."""
 
     def _family(self, prior_rows: float) -> Gaussian:
+        """Return the family of the arguments; where leave-one-out chooses settings, that which `fit` has chosen."""
         self._check_combination()
         family = Gaussian(
             self.covariance,  # type: ignore[arg-type]
@@ -125,9 +126,7 @@ class GaussianBayes(GaussianClassifier):
             n_components=None if self.n_components == "loo" else self.n_components,
         )
         chosen: Gaussian | None = vars(self).get("_choice") if self._chooses else None
-        if chosen is None:
-            return family
-        return replace(chosen, prior_rows=prior_rows)
+        return family if chosen is None else replace(chosen, prior_rows=prior_rows)
 
     def _check_combination(self) -> None:
         """Refuse arguments that do not go together."""
@@ -166,6 +165,7 @@ class GaussianBayes(GaussianClassifier):
             self._choice = scorer.assumption.families[0]
 
     def _choose_settings(self, ledger: Ledger, X: Any, codes: Codes, weight: Array | None) -> None:
+        """Set `_choice`, the family with the settings that leave-one-out chooses; remove it if it chooses none."""
         self.__dict__.pop("_choice", None)
         if not self._chooses:
             return

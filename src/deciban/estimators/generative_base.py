@@ -61,14 +61,13 @@ class GenerativeClassifier(Classifier):
             self._choose_by_folds(X, codes, weight)
             if not is_solved_late(X):
                 self._scorer.solved  # noqa: B018  solved now, so that the first prediction need not wait
-            method = self._calibration_method()
-            is_default = method is not None and getattr(self, "calibrate", None) is None
-            if method is not None and not (is_default and len(codes) < MIN_CALIBRATED_ROWS):
+            method, is_asked = self._calibration_method(), getattr(self, "calibrate", None) is not None
+            if method is not None and (is_asked or len(codes) >= MIN_CALIBRATED_ROWS):
                 self._scorer = self._calibrate(*given, method)
         return self
 
     def _choose_by_folds(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> None:
-        """Choose settings of the model in `fit` by rows held out; nearly all estimators have none."""
+        """Replace `_scorer`, in `fit`, by one with settings that rows held out choose; few estimators have any."""
 
     def _calibration_method(self) -> str | None:
         """Return the method by which `fit` calibrates; None: not at all."""
@@ -220,9 +219,10 @@ class GenerativeClassifier(Classifier):
         """Refuse models whose ledgers cannot be added; the ledgers of nearly all estimators can."""
 
     def _choose_settings(self, ledger: Ledger, X: Any, codes: Codes, weight: Array | None) -> None:
-        """Choose, from the rows of `fit`, settings that the arguments leave open; few estimators have any."""
+        """Choose, before `fit` solves the ledger, settings that the arguments leave open; few estimators have any."""
 
     def _copy(self, ledger: Ledger) -> Self:
+        """Return a copy of the estimator with another ledger."""
         new = copy.copy(self)
         new._replace_ledger(ledger)
         return new
@@ -252,7 +252,7 @@ class GenerativeClassifier(Classifier):
         self._store_ledger(ledger, X)
 
     def _store_ledger(self, ledger: Ledger, X: Any) -> None:
-        """Replace the ledger of checked arguments."""
+        """Replace the ledger, of arguments that were checked; warn if that drops a calibration."""
         if X is not None:
             self._dtype = checks.choose_dtype(X)
         before = vars(self).get("_scorer")
@@ -349,8 +349,9 @@ class GenerativeClassifier(Classifier):
 
 
 def _are_equal(a: Any, b: Any) -> bool:
+    """Return whether two arguments of a constructor are equal: numbers and arrays element by element."""
     if isinstance(a, Ledger) or isinstance(b, Ledger) or a is None or b is None or isinstance(a, str):
-        return bool(a == b) if type(a) is type(b) else False
+        return type(a) is type(b) and bool(a == b)
     return np.array_equal(np.asarray(a), np.asarray(b))
 
 

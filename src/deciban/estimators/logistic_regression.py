@@ -181,7 +181,7 @@ class LogisticRegression(FittedClassifier):
         """
         with self._restore_on_error():
             self._validate_params()
-            settings, before = self._settings(), vars(self).get("classes_")
+            settings, before = self._make_settings(), vars(self).get("classes_")
             X, y = checks.check_rows(self, X, y, reset=True, on_device=self._can_fit_on_device(settings, X))
             weight = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
@@ -189,7 +189,7 @@ class LogisticRegression(FittedClassifier):
             weight = checks.apply_class_weight(self.class_weight, self.classes_, codes, weight)
             X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
             self._require_two_classes(codes)
-            warm = self._warm_start_weights(before, X.shape[1]) if self.warm_start else None
+            warm = self._get_start_weights(before, X.shape[1]) if self.warm_start else None
             self._dtype = checks.choose_dtype(X)
             if is_sparse(X):
                 X = X.astype(self._dtype, copy=False)
@@ -214,7 +214,7 @@ class LogisticRegression(FittedClassifier):
         is_plain = settings.l1_ratio == 0 and settings.start == "zero"
         return is_plain and not isinstance(settings.C, str) and bool(np.isfinite(settings.C))
 
-    def _settings(self) -> LogisticSettings:
+    def _make_settings(self) -> LogisticSettings:
         """Return the settings of the arguments, `penalty` in terms of C and `l1_ratio`."""
         C: Any = self.C
         r = self.l1_ratio or 0.0
@@ -231,7 +231,7 @@ class LogisticRegression(FittedClassifier):
             C, float(r), self.fit_intercept, self.start, self.missing, float(self.tol), self.max_iter
         )
 
-    def _warm_start_weights(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
+    def _get_start_weights(self, classes: NDArray[Any] | None, n_features: int) -> Weights | None:
         """Return the weights of the last fit, if it had the same classes and as many features."""
         if classes is None or "_scorer" not in vars(self) or not np.array_equal(classes, self.classes_):
             return None
@@ -241,7 +241,7 @@ class LogisticRegression(FittedClassifier):
     def _matches_arguments(self, scorer: Scorer) -> bool:
         if not isinstance(scorer, FittedModel) or scorer.account.learner != "logistic":
             return False
-        self._settings()
+        self._make_settings()
         return isinstance(scorer.account.settings.get("C"), float)
 
     @property

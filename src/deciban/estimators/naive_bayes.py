@@ -96,6 +96,7 @@ class NaiveBayes(GenerativeClassifier):
         return self._options(n_classes).assumption(Layout(self._columns or ()))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
+        """Return a table and labels, checked; `reset`: names, kind of frame and target are set, roles open."""
         table = _to_table(self, X, None if reset else self._names)
         labels = check_labels(self, y, table)
         if reset:
@@ -190,7 +191,7 @@ class NaiveBayes(GenerativeClassifier):
         from deciban.model.table_explanations import explain_rows
 
         model = self._model()
-        pair = None if classes is None else tuple(self.classes_[list(self._pair(classes))].tolist())
+        pair = None if classes is None else tuple(self.classes_[list(self._encode_pair(classes))].tolist())
         return explain_rows(model, Frame(self._check_input(X)), pair, None, False)
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
@@ -302,12 +303,14 @@ def _to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
 
 
 def _is_frame(X: Any) -> bool:
+    """Return whether X has named columns: a frame, a mapping, or a structured array."""
     if isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
         return getattr(X.dtype, "names", None) is not None
     return isinstance(X, Mapping) or hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns")
 
 
 def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
+    """Return a frame as a table; its columns are set in the estimator (`reset`), or compared with those there."""
     source = open_source(X)
     if isinstance(source, Frame):
         table = source.head(source.n_rows)
@@ -319,6 +322,7 @@ def _from_frame(estimator: Any, X: Any, reset: bool) -> pa.Table:
 
 
 def _from_array(estimator: Any, X: Any, reset: bool) -> pa.Table:
+    """Return an array or a list of rows as a table of the columns x0, x1 …; `reset` as in `_from_frame`."""
     if isinstance(X, (str, os.PathLike)):
         raise InputError(f"X holds rows, and is {X!r}. Hint: deciban.train({X!r}, target=...) learns from a file")
     if isinstance(X, (list, tuple)):

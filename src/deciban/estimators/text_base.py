@@ -89,7 +89,7 @@ class DocumentClassifier(Classifier):
         """
         model, threads = self._check_fitted(), thread_count(self.n_jobs)
         rows = self._check_input(X)
-        pair = None if classes is None else self._pair(classes)
+        pair = None if classes is None else self._encode_pair(classes)
         with self._reword_errors():
             matrix = self._matrix(rows, threads)
         if isinstance(rows, Documents):
@@ -116,6 +116,7 @@ class DocumentClassifier(Classifier):
         return known
 
     def _class_index(self, label: Any) -> int:
+        """Return the code of a class; refuse a label that is none of the classes."""
         classes = self.classes_.tolist()
         if label not in classes:
             raise unknown_class_error(label, classes)
@@ -126,7 +127,7 @@ class DocumentClassifier(Classifier):
         raise UndefinedError("the score of a document is linear in its words. Hint: linear_form()")
 
     def _write_tokenizer(self, section: Section, arguments: str, have_changed: bool) -> None:
-        """Write the fingerprint of the tokenizer, unless the arguments that define it have changed since `fit`."""
+        """Write the fingerprint of the tokenizer; refuse if the arguments that define it have changed since `fit`."""
         if have_changed:
             raise ModelFileError(
                 f"{arguments} were changed after the documents were learned, so a file of this model would predict "
@@ -153,7 +154,10 @@ def check_texts(estimator: Any, X: Any) -> Documents:
 
 
 def choose_tokenizer(words: Any, event: str, weighting: str | None) -> Words:
-    """Return the tokenizer for an event: if the event is about presence, words count once per document."""
+    """Return the tokenizer for an event: if the event is about presence, words count once per document.
+
+    Refuse a tokenizer whose values contradict the event or the weighting.
+    """
     given = Words.from_argument(words)
     if weighting == "twcnb" and (given.values != "counts" or given.length is not None):
         differs = f"values={given.values!r}" if given.values != "counts" else f"length={given.length!r}"
@@ -217,12 +221,6 @@ def check_word_block(section: Section, blocks: Sequence[Block], words: Words) ->
     return block.width
 
 
-def multiply_idf_inplace(X: Any, idf: Array) -> Any:
-    """Multiply each word's value by its idf, in place; return X."""
-    X.data *= idf[X.indices]
-    return X
-
-
 def normalise_rows_inplace(X: Any) -> Any:
     """Divide rows by their Euclidean length, in place; a row of zeros is unchanged. Return X."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
@@ -232,10 +230,13 @@ def normalise_rows_inplace(X: Any) -> Any:
 
 
 def weight_rows_inplace(X: Any, weighting: str | None, idf: Array) -> Any:
-    """Multiply each word's value by its idf, with a weighting then divide rows by their length; return X."""
+    """Multiply each word's value by its idf, with a weighting then divide rows by their Euclidean length; return X.
+
+    With "twcnb" the values are first replaced by ln(1 + value).
+    """
     if weighting == "twcnb":
         X.data = np.log1p(X.data)
-    X = multiply_idf_inplace(X, idf)
+    X.data *= idf[X.indices]
     return X if weighting is None else normalise_rows_inplace(X)
 
 
@@ -310,7 +311,7 @@ def root_mean_square_length(rows: Any, weight: Array | None) -> float:
 
 
 def normalise_lengths(rows: Any) -> Any:
-    """Return a copy of the rows, each divided by its Euclidean length."""
+    """Return a copy of the rows, each divided by its Euclidean length; a row of zeros is unchanged."""
     from scipy.sparse import csr_array
 
     data = rows.data / (rows.data.max(initial=0.0) or 1.0)  # so that squares of 1e300 do not overflow

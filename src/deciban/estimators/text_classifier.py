@@ -22,7 +22,7 @@ from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.telltales import Telltale, telltales
 from deciban.families.text_family import By, Event, Text, compute_idf
 from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel
-from deciban.ledger import Bags, Block, Ledger, Schema, Vocabulary
+from deciban.ledger import Bags, Block, Ledger, Schema
 from deciban.ledger.statistic import divide
 from deciban.persistence import Section
 from deciban.text import Documents, WordCounter, Words, build_word_matrix, count_columns, sample_texts
@@ -110,31 +110,22 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return documents, labels
 
     def _summarise(self, X: Documents, codes: Codes, weight: Array | None) -> Ledger:
-        """Return the ledger of documents; its vocabulary is that of these documents alone."""
+        """Return the ledger of documents, as the weighting weights them; its vocabulary is theirs alone."""
         self._family()
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         threads = thread_count(self.n_jobs)
         counter = WordCounter(self._words)
         counter.count(X, codes, weight, threads)
         vocabulary, bags = counter.bags(len(self.classes_))
-        if self._weighting is not None:
-            bags = self._sum_weighted_rows(X, codes, weight, vocabulary, bags)
+        if self._weighting is not None:  # a second pass, since the idf follows from the counts of the first
+            rows = build_word_matrix(self._words, vocabulary, X, threads)
+            rows = texts.weight_rows_inplace(rows, self._weighting, self._compute_idf(bags))
+            bags = texts.sum_rows_by_class(rows, codes, weight, bags.documents)
         block = Block("bags", count_columns(self._words, vocabulary), vocabulary, reading=self._words.reading)
         return Ledger(Schema(tuple(self.classes_.tolist()), (block,)), bags.weight[:, 0].copy(), (bags,))
 
-    def _sum_weighted_rows(
-        self, X: Documents, codes: Codes, weight: Array | None, vocabulary: Vocabulary | None, bags: Bags
-    ) -> Bags:
-        """Return sums by class of documents weighted by `weighting` and normalised to length one.
-
-        It is a second pass over the documents: their idf is computed from `bags`, the counts of the first.
-        """
-        rows = build_word_matrix(self._words, vocabulary, X, thread_count(self.n_jobs))
-        rows = texts.weight_rows_inplace(rows, self._weighting, self._compute_idf(bags))
-        return texts.sum_rows_by_class(rows, codes, weight, bags.documents)
-
     def _compute_idf(self, bags: Bags) -> Array:
-        """Return the idf of each word: scikit-learn's, with "twcnb" ln(n/df)."""
+        """Return the idf of each word: scikit-learn's, with "twcnb" ln(n/df), 0 for a word of no document."""
         if self._weighting != "twcnb":
             return compute_idf(bags)
         df = bags.documents.per_feature(bags.documents.total)
@@ -147,7 +138,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         return super()._calibration_method()
 
     def _choose_by_folds(self, X: Any, codes: Codes, weight: Array | None) -> None:
-        """Choose alpha="auto" by documents held out, unless there are few."""
+        """Choose alpha="auto" by documents held out, and replace the model by one with it, unless there are few."""
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         if not isinstance(self.alpha, str) or len(codes) < MIN_CHOICE_DOCUMENTS:
             return
@@ -176,9 +167,9 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
         super()._store_ledger(ledger, X)
 
     def _matrix(self, documents: Documents, threads: int) -> Any:
-        """Return the matrix of known words that is scored: counts, or their products with idf.
+        """Return the matrix of known words that is scored: their values, with `idf` times their idf.
 
-        With `weighting="tfidf"` rows are normalised to length one too; a model of "twcnb" scores counts.
+        With a `weighting` they are weighted as those that were learned, unless `_weights_documents` is False.
         """
         rows = build_word_matrix(self._words, self._known, documents, threads)
         if not self._solved_family.idf and (self._weighting is None or not self._weights_documents):
@@ -336,7 +327,6 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
             self._validate_params()
             self._words = texts.choose_tokenizer(self.words, self.event, self.weighting)
             self._weighting = self.weighting
-        self._weights_documents = self.weighting != "twcnb" or section.has("weights_documents")
-        if section.has("weights_documents"):
-            self._weights_documents = section.flag("weights_documents")
+        has_flag = section.has("weights_documents")
+        self._weights_documents = section.flag("weights_documents") if has_flag else self.weighting != "twcnb"
         self.n_features_in_ = texts.check_word_block(section, blocks, self._words)

@@ -54,7 +54,10 @@ class Boosted(FittedModel):
         account: Account,
         basis: GenerativeModel | None = None,
     ) -> "Boosted":
-        """Combine the learners of these rounds into one model; `rows` is the weight of each class."""
+        """Combine the learners of these rounds into one model; `rows` is the weight of each class.
+
+        `account.settings` name the algorithm; `basis` is kept as it is.
+        """
         algorithm = cast(Algorithm, account.settings["algorithm"])
         if algorithm == "SAMME":
             forms, bias = [scale_form(form, 0.0) for form in rounds[0].solved.forms], np.zeros(len(rows))
@@ -124,7 +127,7 @@ class RunningScores:
         self._total: Array = np.zeros((n, n_classes))
 
     def add(self, model: GenerativeModel, share: float, parts: Sequence[Any], threads: int) -> Array:
-        """Add one learner with this share, and return the scores of all classes by all learners so far, n×K."""
+        """Add one learner with this share; return the scores of all classes by all learners so far, n×K, in nats."""
         if self._algorithm == "SAMME":
             winner = model.scores(parts, "winner", threads)
             self._total[np.arange(len(winner)), winner] += share
@@ -134,8 +137,8 @@ class RunningScores:
         return self._total * compute_score_per_share(self._algorithm, self._shares, self._total.shape[1])
 
 
-def compute_score_per_share(algorithm: Algorithm, shares: float, n_classes: int) -> float:
-    """Return the score of a share of 1; the normalised exponential of the score is the probability.
+def compute_score_per_share(algorithm: Algorithm, total_share: float, n_classes: int) -> float:
+    """Return the score of a share of 1 where all shares sum to `total_share`; p is the softmax of the scores.
 
     Votes: p ∝ exp f/(K − 1), f the mean of 1 for the class voted for and −1/(K − 1) for the others, as in
     scikit-learn. Scores: their mean, so that p is the geometric mean of the learners'. Fitted shares count unchanged.
@@ -143,7 +146,7 @@ def compute_score_per_share(algorithm: Algorithm, shares: float, n_classes: int)
     if algorithm == "logistic":
         return 1.0
     K = max(n_classes, 2)
-    return (K / (K - 1) ** 2 if algorithm == "SAMME" else 1.0) / shares
+    return (K / (K - 1) ** 2 if algorithm == "SAMME" else 1.0) / total_share
 
 
 def compute_learner_weights(algorithm: Algorithm, shares: Array, n_classes: int) -> Array:
@@ -205,7 +208,8 @@ def boost(
 ) -> Boosted:
     """Boost generative models of one block of features or more: each round is one weighted ledger.
 
-    The rows have the same total weight in every round, so that a pseudo-count has the same effect in all.
+    The rows have the same total weight in every round, so that a pseudo-count has the same effect in all. The loss of
+    the account is that of the rows held out, NaN without them; `basis` is kept in the model as it is.
     """
     by_class = np.bincount(rows.codes, weights=rows.weight, minlength=len(schema.classes)).astype(np.float64)
     if settings.algorithm != "SAMME" and not by_class.all():  # ln 0 has no mean, but votes can be counted
@@ -224,17 +228,18 @@ def boost(
 
 
 def trace_losses(assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings) -> Array:
-    """Return the weighted losses of the held-out rows: by naive Bayes, then after each of the rounds; 1 + rounds × n.
+    """Return the weighted losses of the held-out rows: first by naive Bayes, then after each round; (1 + rounds)×n.
 
-    Where boosting ends before the last round, the later ones have the losses of its end.
+    Where boosting ends before the last round, the later ones have the losses of its end. The rows that learn are
+    `rows`, those held out `settings.held`, which never stop the boosting here.
     """
     held, threads = settings.held, settings.threads
     assert held is not None
     alone = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, rows.weight, threads))
-    losses = [_row_losses(alone.scores(held.parts, "joint", threads), held, settings)]
+    losses = [_compute_row_losses(alone.scores(held.parts, "joint", threads), held, settings)]
     scores = RunningScores(settings.algorithm, len(held.codes), len(schema.classes))
     for model, result, _ in _iterate_rounds(assumption, schema, rows, replace(settings, held=None)):
-        losses.append(_row_losses(scores.add(model, result.share, held.parts, threads), held, settings))
+        losses.append(_compute_row_losses(scores.add(model, result.share, held.parts, threads), held, settings))
     return held.weights * np.stack(losses + [losses[-1]] * (settings.rounds + 1 - len(losses)))
 
 
@@ -250,7 +255,10 @@ def use_one_learner(
 
 
 def narrow_classes(schema: Schema, rows: Examples, by_class: Array) -> tuple[Schema, Examples]:
-    """Return schema and rows with the classes of positive weight alone; rows of the others get any, and weight 0."""
+    """Return schema and rows with the classes of positive weight alone; `by_class` is the weight of each class.
+
+    Rows of the other classes get the code of one that is left, and weight 0.
+    """
     unseen = by_class[rows.codes] == 0
     weight = np.where(unseen, 0.0, rows.weights) if unseen.any() else rows.weight
     code = np.maximum(np.cumsum(by_class > 0).astype(np.int32) - np.int32(1), 0)
@@ -281,7 +289,11 @@ def _boost_seen_classes(
 def _iterate_rounds(
     assumption: Assumption, schema: Schema, rows: Examples, settings: BoostingSettings
 ) -> Iterator[tuple[GenerativeModel, RoundResult, float | None]]:
-    """Yield learner after learner, with the loss of the held-out rows, until there are enough or no better ones."""
+    """Yield the learner of each round, its result, and the mean loss of the held-out rows (None without any).
+
+    It ends after the last round, where a learner is useless or leaves nothing to learn, or where the loss has not
+    fallen for `patience` rounds. If the first learner is useless, it is yielded alone, with a warning.
+    """
     K, mass, threads = len(schema.classes), float(rows.weights.sum()), settings.threads
     weighting = WEIGHTINGS[settings.algorithm](rows.codes, rows.weights, K, settings.rate)
     steps = settings.rounds * K * sum(int(np.prod(block.shape)) for block in rows.parts)
@@ -298,29 +310,26 @@ def _iterate_rounds(
                 yield model, result._replace(share=1.0), None  # a single learner has the score alone
             return
         if held is not None and held_scores is not None:
-            losses.append(_compute_loss(held_scores.add(model, result.share, held.parts, threads), held, settings))
+            each = _compute_row_losses(held_scores.add(model, result.share, held.parts, threads), held, settings)
+            losses.append(float(np.average(each, weights=held.weights)))
         yield model, result, losses[-1] if losses else None
         if not result.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.patience):
             return
 
 
-def _row_losses(scores: Array, rows: Examples, settings: BoostingSettings) -> Array:
-    """Compute for each row whether it is predicted wrongly, where learners vote, else its log-loss."""
+def _compute_row_losses(scores: Array, rows: Examples, settings: BoostingSettings) -> Array:
+    """Compute each row's log-loss in nats; where learners vote, 1 if it is predicted wrongly, else 0."""
     if settings.algorithm == "SAMME":
         return (scores.argmax(axis=1) != rows.codes).astype(np.float64)
     losses: Array = -select_class_scores(normalise(scores), rows.codes)
     return losses
 
 
-def _compute_loss(scores: Array, rows: Examples, settings: BoostingSettings) -> float:
-    """Compute the mean loss of these rows."""
-    return float(np.average(_row_losses(scores, rows, settings), weights=rows.weights))
-
-
 def iterate_weights(model: Boosted, rows: Examples, rate: float, threads: int) -> Iterator[Array]:
-    """Yield the weights of the rows in each round, which add up to one, computed from the learners.
+    """Yield the weights of the rows in each round, which add up to one.
 
-    They are computed again from the rows, so that a model need not keep rounds × rows of them.
+    They are computed again from the rows and the learners, so that a model need not keep rounds × rows of them;
+    `rate` is that of the boosting.
     """
     weighting = WEIGHTINGS[model.algorithm](rows.codes, rows.weights, len(model.rows), rate)
     for learner in model.rounds:

@@ -46,12 +46,11 @@ class CsrMatrix:
     def __matmul__(self, other: Array) -> Array:
         if other.ndim == 2:
             return np.stack([self @ column for column in np.ascontiguousarray(other.T)], axis=1)
-        sums: Array = np.bincount(self.rows, self.data * other[self.indices], self.shape[0]).astype(
-            np.float64, copy=False
-        )
-        return sums
+        sums = np.bincount(self.rows, self.data * other[self.indices], self.shape[0])
+        return np.asarray(sums, dtype=np.float64)  # those of no stored values are integers
 
     def __getitem__(self, wanted: slice) -> Self:
+        """Return the rows from the slice's start to its stop; its step is not used."""
         begin, end, _ = wanted.indices(self.shape[0])
         at = slice(self.indptr[begin], self.indptr[end])
         pointer = self.indptr[begin : end + 1] - self.indptr[begin]
@@ -76,7 +75,7 @@ class CsrMatrix:
         return self if not copy and self.data.dtype == dtype else replace(self, data=self.data.astype(dtype))
 
     def toarray(self) -> Array:
-        """Return the dense matrix."""
+        """Return the dense matrix; no column may be stored twice in a row."""
         dense = np.zeros(self.shape)
         dense[self.rows, self.indices] = self.data
         return dense

@@ -127,7 +127,7 @@ class DenseBlock(Block):
         return out
 
     def centre_rows(self, rows: slice = slice(None)) -> Array:
-        """Return the rows centred."""
+        """Return these rows centred, and in their unit."""
         return self.read(rows) - (0.0 if self.explicit else self.centre)
 
     def sum_squares(self, weight: Array) -> Array:
@@ -180,6 +180,7 @@ def prepare_block(
 ) -> DenseBlock | SparseBlock | SharedBlock:
     """Convert a part to a block for passes, about the mean of its columns if `centred`, else about zero.
 
+    Shared features of two classes (one score) become a dense block of the differences; of more they are not centred.
     Mean and spread of a dense part are those of the sampled rows, its range that of all. They are weighted as the
     rows are, so that a row of weight two equals two rows to the last digits.
     """
@@ -209,7 +210,7 @@ def _prepare_dense(
         mean[~np.isfinite(mean)] = 0.0
         spread = share @ np.abs(some - mean)
         spread[~np.isfinite(spread)] = 0.0
-    reach = _column_reach(X, mean)
+    reach = _compute_column_reach(X, mean)
     extreme = ((reach > MAX_COLUMN_RANGE) | (reach < 1 / MAX_COLUMN_RANGE)) & (reach > 0)
     unit = None
     if extreme.any():
@@ -218,8 +219,8 @@ def _prepare_dense(
     return DenseBlock(X=X, scale=scale, centre=mean, unit=unit, explicit=bool(extreme.any() or far))
 
 
-def _column_reach(X: NDArray[Any], mean: Array) -> Array:
-    """Return the greatest distance from the mean in every column."""
+def _compute_column_reach(X: NDArray[Any], mean: Array) -> Array:
+    """Return the greatest distance of any row from the mean in every column."""
     reach = np.zeros(X.shape[1])
     for rows in split_rows(len(X), ROWS_PER_SCAN):
         if len(X):

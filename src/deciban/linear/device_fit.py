@@ -72,13 +72,16 @@ class DeviceRows:
         (t,) = ts
         is_binary = self.n_scores == 1
         weights, offset = (np.vstack([0 * t, t]), np.append(0.0, bias)) if is_binary else (t, bias)
-        passed = self._pass_in_single(weights, offset) if self.is_single else None
-        loss, sums = define_pass(self, weights, offset) if passed is None else passed
+        passed = self._sum_losses_in_single(weights, offset) if self.is_single else None
+        loss, sums = sum_losses_in_double(self, weights, offset) if passed is None else passed
         sums = sums[1:] if is_binary else sums
         return loss, [np.ascontiguousarray(sums[:, :-1])], sums[:, -1].copy()
 
-    def _pass_in_single(self, weights: Array, bias: Array) -> tuple[float, NDArray[np.float64]] | None:
-        """Return the loss and its gradient from the kernel, or None; the bias makes up for the centre's rounding."""
+    def _sum_losses_in_single(self, weights: Array, bias: Array) -> tuple[float, NDArray[np.float64]] | None:
+        """Return Σ ℓ and its gradients, K×(d+1), from the kernel; None where it does not support these rows.
+
+        The bias makes up for the rounding of the centre to single precision.
+        """
         near = self.centre.astype(np.float32).astype(np.float64)
         rest = (near - self.centre) * self.unit
         passed = matrix_launch.sum_logistic(self.x, self.codes, near, self.unit, weights, bias + weights @ rest)
@@ -87,7 +90,7 @@ class DeviceRows:
         return passed
 
     def build_preconditioners(self, state: State, l2: Array) -> list[Preconditioner]:
-        """Return those of the weights and of the bias, from the curvature of the mean loss over these rows."""
+        """Return the preconditioners of the weights and of the bias, from the mean loss's curvature at a state."""
         torch = import_torch()
         gap = (self.x.double() - to_device(self.centre, self.x)) * to_device(self.unit, self.x)
         score = gap @ to_device(state.ts[0].T, self.x) + to_device(state.bias, self.x)
@@ -101,7 +104,7 @@ class DeviceRows:
         return precondition_by_hessians(hessians, to_numpy(bias_curvature), l2)
 
 
-def define_pass(rows: DeviceRows, weights: Array, bias: Array) -> tuple[float, NDArray[np.float64]]:
+def sum_losses_in_double(rows: DeviceRows, weights: Array, bias: Array) -> tuple[float, NDArray[np.float64]]:
     """Return Σ w·ℓ and the sums of residuals times g and of residuals, K×(d+1), in double precision."""
     torch, (K, d), x = import_torch(), weights.shape, rows.x
     c, u, W, b = (to_device(a, x) for a in (rows.centre, rows.unit, weights.T, bias))
@@ -122,7 +125,10 @@ def fit_on_device(
     X: Any, codes: Any, weight: Any, n_classes: int, *, l2: float, intercept: bool,
     start: tuple[Array, Array] | None, tol: float, max_iter: int,
 ) -> LogisticFit:  # fmt: skip
-    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W², of rows without NaN."""
+    """Fit the weights and bias that minimise Σ_i w_i ℓ(y_i, W x_i + b) + ½ l2 Σ W², of rows without NaN.
+
+    `codes` are `DeviceCodes`; `start` are weights and bias of the features as given.
+    """
     x = to_torch(X)
     with on_device(x):
         rows = _prepare_rows(x, codes, weight, count_scores(n_classes), intercept, tol)
@@ -136,7 +142,7 @@ def fit_on_device(
 
 
 def _prepare_rows(x: Any, codes: Any, weight: Any, M: int, intercept: bool, tol: float) -> DeviceRows:
-    """Choose the centre and the unit of every column from a sample."""
+    """Return the rows for a search, the centre and the unit of every column chosen from a sample."""
     d, is_single = x.shape[1], weight is None and tol >= MIN_SINGLE_TOLERANCE
     rows = DeviceRows(x, codes.tensor, weight, np.zeros(d), np.ones(d), M, intercept, is_single)
     some = rows.take_sample(CURVATURE_SAMPLE_ROWS).x.double()
@@ -146,7 +152,7 @@ def _prepare_rows(x: Any, codes: Any, weight: Any, M: int, intercept: bool, tol:
 
 
 def _choose_start(rows: DeviceRows, codes: Any, start: tuple[Array, Array] | None) -> State:
-    """Return the start weights if any, else zero weights with class log-odds as the bias."""
+    """Return the given start in the units of the rows; if there is none, zero weights and the class log-odds."""
     if start is not None:
         weights = np.asarray(start[0], dtype=np.float64).reshape(rows.n_scores, -1)
         bias = np.asarray(start[1], dtype=np.float64).reshape(-1) if rows.intercept else np.zeros(rows.n_scores)

@@ -1,12 +1,16 @@
 """Evidence regression of a table: score_k(x) = b_k + Σ_j t_j ln p(x_j|k), so that repeated evidence counts once.
 
 Each column has one evidence weight t_j, shared by all classes (attributes name it `trust`); numbers that are joined
-in one Gaussian have one, and so has a text, whose words are weighed first (`evidence_weights_of_texts.py`). Weight 1
-everywhere and b = ln π is naive Bayes.
+in one Gaussian have one, and so has a text. Weight 1 everywhere and b = ln π is naive Bayes.
+
+The words of a text are weighed first, by evidence regression of the text alone (`evidence_weights_of_words.py`): once
+on all rows and once without each fold. The weight of the text as a whole is fitted to evidence of rows whose labels
+its words have not seen. If words weighed on all rows were used together with evidence computed without the row's
+fold, the difference of the two would reveal the label.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +23,21 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Needs
 from deciban.ledger.hashing import sample_row_numbers
 from deciban.linear.design import Shared
-from deciban.linear.evidence_weights_of_texts import TextWeights
-from deciban.linear.evidence_weights_of_words import INFINITE_EVIDENCE
+from deciban.linear.evidence_weights_of_words import (
+    HELD_OUT_ALPHA,
+    INFINITE_EVIDENCE,
+    EvidenceSettings,
+    Smoothing,
+    WordRows,
+    choose_C,
+    choose_smoothing,
+    count_word_evidence,
+    fit_word_weights,
+    sample_choice_documents,
+)
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.linear.penalty_choice import DEFAULT_C, FoldedRows
+from deciban.linear.solvers.logistic_objective import count_scores, expand_to_classes
 from deciban.linear.table_design import FoldDesign, fit_predictor
 from deciban.scores import Full, Linear, ScoreForm, SparseLinear
 from deciban.scores.form_algebra import scale_form
@@ -110,6 +125,68 @@ def name_weights(basis: GenerativeModel, texts: Sequence[str]) -> list[str]:
             own = [str(name) for name in block.names or range(block.width)]
             found += [" & ".join(own)] if has_one_weight(form) else own
     return found
+
+
+@dataclass(frozen=True)
+class TextWeights:
+    """The coefficient of each word of a text for each class (`weights`, K×V: evidence weight × evidence).
+
+    `common` is the evidence weight common to all words, `chosen` whether C was chosen by cross-validation.
+    """
+
+    weights: Array
+    common: float
+    C: float
+    chosen: bool
+    smoothing: Smoothing
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of fitted parameters: an evidence weight of each word in each score, and the common one."""
+        return count_scores(len(self.weights)) * self.weights.shape[1] + 1
+
+
+def fit_text_weights(rows: WordRows, alpha: float, C: float | str, fold: NDArray[np.int32]) -> TextWeights:
+    """Fit the weights of a text's words to these rows; the smoothing, and C where it is "auto", by these folds."""
+    chosen = isinstance(C, str)
+    own, seen = _keep_seen_classes(rows)
+    best, smoothing = DEFAULT_C if isinstance(C, str) else float(C), Smoothing(alpha, False)
+    if len(seen) > 1:
+        candidates, index = [smoothing, Smoothing(alpha * HELD_OUT_ALPHA, True)], sample_choice_documents(own)
+        smoothing = choose_smoothing(own.take(index), EvidenceSettings(C=best), candidates, fold[index]).smoothing
+        best = choose_C(own, EvidenceSettings(C="auto"), smoothing, fold) if chosen else best
+    return replace(_fit_text_weights(rows, smoothing, best), chosen=chosen)
+
+
+def compute_out_of_fold_evidence(rows: WordRows, fitted: TextWeights, fold: NDArray[np.int32]) -> Array:
+    """Compute the evidence of each row's text by words weighed without its fold, n×K; zero for rows in no fold."""
+    out = np.zeros((len(rows.codes), rows.n_classes))
+    for f in range(int(fold.max(initial=-1)) + 1):
+        mine = np.flatnonzero(fold == f)
+        others = _fit_text_weights(rows.take(np.flatnonzero(fold != f)), fitted.smoothing, fitted.C)
+        out[mine] = rows.scored[mine] @ others.weights.T
+    return out
+
+
+def _fit_text_weights(rows: WordRows, smoothing: Smoothing, C: float) -> TextWeights:
+    """Fit the coefficients of words at this C; a class without rows has zeros."""
+    own, seen = _keep_seen_classes(rows)
+    weights = np.zeros((rows.n_classes, rows.scored.shape[1]))
+    if len(seen) < 2:
+        return TextWeights(weights, 0.0, C, False, smoothing)
+    evidence = count_word_evidence(own, smoothing.alpha)
+    if not np.isfinite(evidence).all():
+        raise InputError(INFINITE_EVIDENCE.format(what="word"))
+    found = fit_word_weights(own.with_smoothing(smoothing), evidence, EvidenceSettings(C=C), C)
+    weights[seen] = expand_to_classes((found.weights * evidence).T) * rows.size
+    return TextWeights(weights, found.common, C, False, smoothing)
+
+
+def _keep_seen_classes(rows: WordRows) -> tuple[WordRows, NDArray[np.intp]]:
+    """Return the rows with codes renumbered to the classes that have rows, and the former codes of these."""
+    seen, codes = np.unique(rows.codes, return_inverse=True)
+    own = replace(rows, codes=codes.reshape(-1).astype(np.int32), n_classes=len(seen))
+    return own, seen.astype(np.intp)
 
 
 def fit_evidence_weights(

@@ -16,7 +16,7 @@ instead of presence: 0.255 against 0.352 in R52, 0.435 against 0.438 in sentence
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,14 +35,14 @@ from deciban.linear.penalty_choice import (
     Refit,
     ScoreFold,
     choose_C_by_folds,
+    compute_fold_losses,
     is_clearly_lower,
     sample_lowest_hashes,
     select_choice_folds,
-    weigh_fold_losses,
 )
 from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
 from deciban.linear.solvers.logistic_objective import compute_residuals, contrast, count_scores, expand_to_classes
-from deciban.scores import Linear, ScoreForm, SparseLinear
+from deciban.scores import Linear, ScoreForm
 
 INFINITE_EVIDENCE = (
     "infinite evidence cannot be weighed: with alpha=0 a {what} that a class never had is impossible in it. "
@@ -163,16 +163,7 @@ class WordWeightFit:
 
 def extract_word_evidence(form: ScoreForm) -> Array:
     """Return each word's evidence under naive Bayes, V×M: relative to the mean of classes, of two the log-odds."""
-    if isinstance(form, SparseLinear):
-        evidence = np.empty((len(form.base), form.n_classes))
-        evidence[:] = form.slope
-        evidence += np.outer(form.base, form.scale)
-        evidence[form.feature, form.class_code] += form.delta
-        if form.mute is not None:
-            evidence[form.mute] = 0.0
-    else:
-        evidence = np.ascontiguousarray(form.linear().weights.T)
-    return contrast(evidence, axis=1)
+    return contrast(np.ascontiguousarray(form.linear().weights.T), axis=1)
 
 
 def compute_own_evidence(rows: WordRows, alpha: float) -> Array:
@@ -196,10 +187,10 @@ def fit_evidence_regression(
     basis: GenerativeModel, rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing,
     fold: NDArray[np.int32] | None,
 ) -> FittedModel:  # fmt: skip
-    """Fit a weight for each word of the naive Bayes model; `fold` holds out rows where C is to be chosen."""
-    C = settings.C if not isinstance(settings.C, str) else choose_C(rows, settings, smoothing, fold)
+    """Fit a weight for each word of the naive Bayes model; `fold`, by which C is chosen, is None where C is given."""
+    C = float(settings.C) if fold is None else choose_C(rows, settings, smoothing, fold)
     E = extract_word_evidence(basis.solved.forms[0])
-    found = fit_word_weights(rows.with_smoothing(smoothing), E, settings, float(C))
+    found = fit_word_weights(rows.with_smoothing(smoothing), E, settings, C)
     weights, bias = found.weights, found.fit.bias
     if settings.beta is not None:
         weights = (1 - settings.beta) * np.abs(weights).mean() + settings.beta * weights
@@ -209,7 +200,7 @@ def fit_evidence_regression(
         bias = balance_biases(np.asarray(rows.scored @ weights), bias, rows.codes, rows.weight)
     form, bias = Linear(expand_to_classes(weights.T), np.zeros(rows.n_classes)), expand_to_classes(bias)
     values: dict[str, Setting] = {
-        "C": float(C), "C_chosen": isinstance(settings.C, str), "beta": settings.beta, "common": settings.common,
+        "C": C, "C_chosen": fold is not None, "beta": settings.beta, "common": settings.common,
         "common_trust": found.common, "size": rows.size, "held_out": smoothing.held_out,
     }  # fmt: skip
     n_parameters = found.weights.size + found.fit.bias.size + (settings.common is not None)
@@ -256,14 +247,10 @@ def balance_biases(scores: Array, bias: Array, codes: Codes, weight: Array | Non
     return bias
 
 
-def choose_C(
-    rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, fold: NDArray[np.int32] | None
-) -> float:
-    """Choose C by the loss of each fold under weights and counts without it; `DEFAULT_C` without folds."""
-    if fold is None:
-        return DEFAULT_C
+def choose_C(rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, fold: NDArray[np.int32]) -> float:
+    """Choose C by the loss of each fold under weights and counts without it."""
     folded = FoldedRows(rows.codes, rows.weight, fold)
-    return choose_C_by_folds(folded, partial(_prepare_folds, rows, settings, smoothing, None)).C
+    return choose_C_by_folds(folded, partial(_prepare_folds, rows, settings, smoothing)).C
 
 
 @dataclass(frozen=True)
@@ -277,13 +264,16 @@ class FormCandidate:
     fold_losses: list[Array] = field(default_factory=list)
 
     def compute_losses(self, n_folds: int) -> Array:
-        """Compute the losses of the rows of the first folds at the given C; those of earlier calls are kept."""
+        """Compute the weighted losses, in nats, of the rows of the first folds; those of earlier calls are kept.
+
+        C is `DEFAULT_C` where it is to be chosen, and the tolerance is `FORM_TOL` or more.
+        """
         index, folded, folds = select_choice_folds(FoldedRows(self.rows.codes, self.rows.weight, self.fold), n_folds)
         C = DEFAULT_C if isinstance(self.settings.C, str) else float(self.settings.C)
         quick = replace(self.settings, tol=max(self.settings.tol, FORM_TOL))
         for f in folds[len(self.fold_losses) :]:
-            refit, score = _prepare_folds(self.rows, quick, self.smoothing, [f], index, folded)
-            losses = weigh_fold_losses(folded, f, score(f, refit(f, C, None)))
+            refit, score = _prepare_folds(self.rows, quick, self.smoothing, index, folded)
+            losses = compute_fold_losses(folded, f, score(f, refit(f, C, None)))
             self.fold_losses.append(np.nan_to_num(losses, nan=MAX_DOCUMENT_LOSS, posinf=MAX_DOCUMENT_LOSS))
         return np.concatenate([np.empty(0), *self.fold_losses[:n_folds]])
 
@@ -333,25 +323,25 @@ def hash_documents(rows: WordRows) -> NDArray[np.uint64]:
 
 
 def _prepare_folds(
-    rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, folds: Sequence[int] | None,
-    index: NDArray[np.intp], sample: FoldedRows,
-) -> tuple[Refit[WordWeightFit], ScoreFold[WordWeightFit]]:  # fmt: skip
+    rows: WordRows, settings: EvidenceSettings, smoothing: Smoothing, index: NDArray[np.intp], sample: FoldedRows
+) -> tuple[Refit[WordWeightFit], ScoreFold[WordWeightFit]]:
     """Return a function that fits weights without a fold, and one that scores the rows of that fold, n×M.
 
-    `sample` has the folds of the rows at `index`; only these rows are used. `folds` are those that will be asked for
-    (None: all).
+    `sample` has the folds of the rows at `index`; only these rows are used.
     """
     some = rows if len(index) == len(rows.codes) else rows.take(index)
-    used = range(int(sample.fold.max()) + 1) if folds is None else folds
-    others = {f: some.take(np.flatnonzero(sample.fold != f)).with_smoothing(smoothing) for f in used}
-    evidence = {f: count_word_evidence(each, smoothing.alpha) for f, each in others.items()}
+
+    @cache
+    def count_others(f: int) -> tuple[WordRows, Array]:
+        others = some.take(np.flatnonzero(sample.fold != f)).with_smoothing(smoothing)
+        return others, count_word_evidence(others, smoothing.alpha)
 
     def refit(f: int, C: float, before: WordWeightFit | None) -> WordWeightFit:
-        return fit_word_weights(others[f], evidence[f], settings, C, before)
+        return fit_word_weights(*count_others(f), settings, C, before)
 
     def score(f: int, state: WordWeightFit) -> Array:
-        mine = some.scored[np.flatnonzero(sample.fold == f)]
-        return np.asarray(mine @ (state.weights * evidence[f])) * some.size + state.fit.bias
+        mine, (_, evidence) = some.scored[np.flatnonzero(sample.fold == f)], count_others(f)
+        return np.asarray(mine @ (state.weights * evidence)) * some.size + state.fit.bias
 
     return refit, score
 

@@ -134,7 +134,7 @@ def _format_setting(value: Setting) -> str:
 class FittedModel(Scorer):
     """Score forms and an account of how they were fitted.
 
-    `rows` is the weight of the rows of each class. `basis` is the naive Bayes model of the same rows, where there is
+    `rows` is the weight of each class. `basis` is the naive Bayes model of the same rows, where there is
     one: it has the names of levels and words, and evidence regression weighs its evidence.
     """
 
@@ -157,7 +157,7 @@ class FittedModel(Scorer):
         account: Account,
         basis: GenerativeModel | None = None,
     ) -> FittedModel:
-        """Build a model from forms and the intercept of each class.
+        """Build a model from forms, the intercept of each class (`bias`) and the weight of each class (`rows`).
 
         The intercept is split into the classes' log-shares of the rows, the prior, and a remainder, the bias: so an
         explanation names both, and another prior can replace that of the rows. A class without rows is impossible:
@@ -171,7 +171,7 @@ class FittedModel(Scorer):
 
     @property
     def naive(self) -> GenerativeModel:
-        """The naive Bayes model of the same rows."""
+        """The naive Bayes model of the same rows; UndefinedError where there is none."""
         if self.basis is None:
             self.refuse_sums("keeps no ledger of its rows")
         return self.basis
@@ -182,12 +182,12 @@ class FittedModel(Scorer):
 
     @property
     def assumption(self) -> Assumption:
-        """The assumption of the naive Bayes model of the same rows."""
+        """The assumption of `naive`."""
         return self.naive.assumption
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger of the naive Bayes model of the same rows."""
+        """The ledger of `naive`."""
         return self.naive.ledger
 
     @property
@@ -201,11 +201,11 @@ class FittedModel(Scorer):
         return super().level_names if self.basis is None else self.basis.level_names
 
     def require_density(self, what: str) -> None:
-        """Raise an error: a fitted model has no p(x)."""
+        """Raise UndefinedError: a fitted model has no p(x)."""
         raise UndefinedError(NO_DENSITY.format(what=what))
 
     def refuse_sums(self, what: str) -> NoReturn:
-        """Raise an error: a fitted model has no sums to add or subtract."""
+        """Raise UndefinedError: a fitted model has no sums to add or subtract."""
         raise UndefinedError(NO_SUMS.format(what=what))
 
     @property

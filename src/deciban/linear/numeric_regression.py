@@ -18,7 +18,7 @@ from deciban.ledger import Needs, Schema
 from deciban.ledger.hashing import sample_row_numbers
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
-from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, PenaltyChoice, Refit, ScoreFold, choose_C_by_folds
+from deciban.linear.penalty_choice import CHOICE_TOL, FoldedRows, Refit, ScoreFold, choose_C_by_folds
 from deciban.linear.solvers.logistic import Dense, LogisticFit, Sparse, fit_parts
 from deciban.linear.solvers.logistic_objective import compute_losses, contrast, expand_to_classes
 from deciban.scores import Linear
@@ -83,18 +83,18 @@ class NumberRows:
         self, settings: LogisticSettings, C: float, start: Weights | None, weight: Array | None = None
     ) -> LogisticFit:
         """Fit the weights at this C; `weight` replaces the weights of the rows."""
+        weight = self.weight if weight is None else weight
         if is_tensor(self.X):
             from deciban.linear.device_fit import fit_on_device
 
             return fit_on_device(
-                self.X, self.codes, self.weight, self.n_classes, l2=settings.penalty(C)[0], start=start,
+                self.X, self.codes, weight, self.n_classes, l2=settings.penalty(C)[0], start=start,
                 intercept=settings.intercept, tol=settings.tol, max_iter=settings.max_iter,
             )  # fmt: skip
         part = (Sparse if is_sparse(self.X) else Dense)(self.X, *settings.penalty(C))
         return fit_parts(
-            [part], self.codes, self.weight if weight is None else weight, self.n_classes,
-            start=None if start is None else ([start[0]], start[1]), intercept=settings.intercept,
-            tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
+            [part], self.codes, weight, self.n_classes, start=None if start is None else ([start[0]], start[1]),
+            intercept=settings.intercept, tol=settings.tol, max_iter=settings.max_iter, threads=self.threads,
         )  # fmt: skip
 
 
@@ -111,16 +111,13 @@ def fit_logistic_regression(
 ) -> FittedModel:
     """Fit weights to rows of numbers (dense or CSR, of one block), as a linear form about the columns' means.
 
-    `fold` is the fold in which each row is held out where C is to be chosen; `warm` replaces `settings.start`. A
-    missing cell counts as the mean m_j of its column: its evidence w_j (x_j − m_j) is 0.
+    `fold` is the fold in which each row is held out, by which C is chosen; None where C is given. `warm` replaces
+    `settings.start`. A missing cell counts as the mean m_j of its column: its evidence w_j (x_j − m_j) is 0.
     """
     K = len(schema.classes)
     means = compute_column_means(X, weight, settings.missing == "skip", threads)
     rows = NumberRows(fill_missing(X, means), codes, weight, K, threads)
-    if isinstance(settings.C, str):
-        C = _choose_C(rows, settings, np.full(len(codes), -1, dtype=np.int32) if fold is None else fold).C
-    else:
-        C = settings.C
+    C = float(settings.C) if fold is None else _choose_C(rows, settings, fold)
     if warm is None and settings.start == "bayes":
         warm = find_bayes_start(rows, *settings.penalty(C), settings.intercept)
     fit = rows.fit(settings, C, warm)
@@ -130,13 +127,13 @@ def fit_logistic_regression(
     class_weights = engines.count_rows(codes, weight, K)
     needs = Needs("moments", skips=settings.missing == "skip")
     values: dict[str, Setting] = {
-        "C": C, "C_chosen": settings.C == "auto", "l1_ratio": settings.l1_ratio, "start": settings.start
+        "C": C, "C_chosen": fold is not None, "l1_ratio": settings.l1_ratio, "start": settings.start
     }  # fmt: skip
     account = Account.of_fit("logistic", values, fit, (K - 1) * (X.shape[1] + settings.intercept))
     return FittedModel.of(schema, [form], [needs], bias, class_weights, account)
 
 
-def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> PenaltyChoice:
+def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int32]) -> float:
     """Choose C by cross-validation, in the range that suits the columns' variances."""
     rough = replace(settings, tol=max(settings.tol, CHOICE_TOL))
 
@@ -154,9 +151,8 @@ def _choose_C(rows: NumberRows, settings: LogisticSettings, fold: NDArray[np.int
         return refit, score
 
     folded = FoldedRows(rows.codes, rows.weight, fold)
-    return choose_C_by_folds(
-        folded, prepare, *_choose_search_range(rows.X, float(folded.weights.sum()), settings.l1_ratio)
-    )
+    C_range = _choose_search_range(rows.X, float(folded.weights.sum()), settings.l1_ratio)
+    return choose_C_by_folds(folded, prepare, *C_range).C
 
 
 def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Choice of the penalty: C by cross-validation."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ State = TypeVar("State")
 CHOICE_FOLDS = 5
 """The number of folds by which C is chosen."""
 
-MAX_CHOICE_ROWS = 20_000
+MAX_PENALTY_ROWS = 20_000
 """The greatest number of rows by which C is chosen: C is searched in steps of √10, no finer."""
 
 MIN_C, MAX_C = 1e-3, 1e3
@@ -43,7 +43,8 @@ rising."""
 class PenaltyChoice:
     """The chosen C, and the total loss of the held-out rows at every C that was tried, by rising C.
 
-    `losses` are those of the held-out rows at the chosen C, one fold after the other, where they were asked for.
+    `losses` are the weighted losses, in nats, of the held-out rows at the chosen C, one fold after the other; None
+    where they were neither needed nor asked for.
     """
 
     C: float
@@ -89,44 +90,44 @@ def choose_C_by_folds(
     C is searched from `lowest` to `highest`. Of many rows a sample is used, of the folds the first `max_folds`;
     `prepare(index, rows)` returns functions that refit and score the rows at these indices. Where no row can
     be held out, C is `DEFAULT_C`; with `prefers_default` also where the loss at the best C is not clearly lower than
-    there.
+    there. `keeps_losses`: the result has the `losses`, for which every fold is fitted once more.
     """
     index, rows, folds = select_choice_folds(rows, max_folds)
     if not folds:
         return PenaltyChoice(DEFAULT_C, ())
     refit, score = prepare(index, rows)
 
-    def loss(i: int, state: State) -> float:
-        return sum_fold_loss(rows, folds[i], score(folds[i], state))
+    def loss(f: int, state: State) -> float:
+        total = float(compute_fold_losses(rows, f, score(f, state)).sum())
+        return total if math.isfinite(total) else math.inf
 
-    found = search_C(lambda i, C, before: refit(folds[i], C, before), loss, len(folds), lowest, highest)
+    found = search_C(refit, loss, folds, lowest, highest)
 
     def losses_at(C: float) -> Array:
-        return np.concatenate([weigh_fold_losses(rows, f, score(f, refit(f, C, None))) for f in folds])
+        return np.concatenate([compute_fold_losses(rows, f, score(f, refit(f, C, None))) for f in folds])
 
     if keeps_losses or (prefers_default and found.C != DEFAULT_C):
         found = replace(found, losses=losses_at(found.C))
-    if prefers_default and found.losses is not None and not is_clearly_lower(found.losses, losses_at(DEFAULT_C)):
-        return replace(found, C=DEFAULT_C)
+    if prefers_default and found.C != DEFAULT_C and found.losses is not None:
+        losses = losses_at(DEFAULT_C)
+        return found if is_clearly_lower(found.losses, losses) else replace(found, C=DEFAULT_C, losses=losses)
     return found
 
 
 def select_choice_folds(rows: FoldedRows, max_folds: int | None) -> tuple[NDArray[np.intp], FoldedRows, list[int]]:
-    """Return the rows by which a setting is chosen: their indices, themselves, and the folds that are scored."""
+    """Return the rows by which a setting is chosen: their indices, themselves, and the folds that are scored.
+
+    The folds are the first `max_folds` (None: all), without those of no row. Of many rows a sample is used; rows of
+    classes that one fold alone has are in no fold.
+    """
     index = sample_choice_rows(rows.codes)
     rows = rows if len(index) == len(rows.codes) else rows.take(index)
     rows = rows._replace(fold=exclude_single_fold_classes(rows.codes, rows.fold))
     return index, rows, np.unique(rows.fold[rows.fold >= 0]).tolist()[:max_folds]
 
 
-def sum_fold_loss(rows: FoldedRows, f: int, scores: Array) -> float:
-    """Return the loss of the rows of fold f with these scores, infinite where it is not a number."""
-    total = float(weigh_fold_losses(rows, f, scores).sum())
-    return total if math.isfinite(total) else math.inf
-
-
-def weigh_fold_losses(rows: FoldedRows, f: int, scores: Array) -> Array:
-    """Return the weighted loss of each row of fold f with these scores."""
+def compute_fold_losses(rows: FoldedRows, f: int, scores: Array) -> Array:
+    """Compute the loss in nats, times the weight, of each row of fold f; `scores` are those of these rows, n×M."""
     mine = rows.fold == f
     return rows.weights[mine] * compute_losses(scores, rows.codes[mine])
 
@@ -146,8 +147,8 @@ def is_clearly_lower(losses: Array, others: Array) -> bool:
 
 
 def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
-    """Return the indices of `MAX_CHOICE_ROWS` rows, always the same, and some more of classes rare among them."""
-    return sample_lowest_hashes(hash_row_numbers(np.arange(len(codes))), codes, MAX_CHOICE_ROWS)
+    """Return the indices of `MAX_PENALTY_ROWS` rows, always the same, and some more of classes rare among them."""
+    return sample_lowest_hashes(hash_row_numbers(np.arange(len(codes))), codes, MAX_PENALTY_ROWS)
 
 
 def sample_lowest_hashes(hashes: NDArray[np.uint64], codes: Codes, max_rows: int) -> NDArray[np.intp]:
@@ -182,7 +183,7 @@ def exclude_single_fold_classes(codes: Codes, fold: NDArray[np.int32]) -> NDArra
 
 
 def search_C(
-    refit: Refit[State], loss: Callable[[int, State], float], n_folds: int, lowest: float, highest: float
+    refit: Refit[State], loss: Callable[[int, State], float], folds: Sequence[int], lowest: float, highest: float
 ) -> PenaltyChoice:
     """Search the C, about from `lowest` to `highest`, whose models without each fold have the least loss on it.
 
@@ -190,29 +191,27 @@ def search_C(
     f. C rises by tens, from a strong penalty to a weak one, so that each start is near; then the two values halfway
     on either side of the best are tried.
 
-    >>> search_C(lambda f, C, before: C, lambda f, C: abs(math.log10(C) - 0.6), 2, 0.001, 1000.0).C
+    >>> search_C(lambda f, C, before: C, lambda f, C: abs(math.log10(C) - 0.6), [0, 1], 0.001, 1000.0).C
     3.1622776601683795
     """
     tried: dict[float, float] = {}
-    states: list[State | None] = [None] * n_folds
 
-    def attempt(exponent: float) -> float:
-        C = 10.0**exponent
-        states[:] = [refit(f, C, states[f]) for f in range(n_folds)]
-        return sum(loss(f, state) for f, state in enumerate(states) if state is not None)
+    def attempt(exponent: float, before: Mapping[int, State]) -> dict[int, State]:
+        states = {f: refit(f, 10.0**exponent, before.get(f)) for f in folds}
+        tried[exponent] = sum(loss(f, state) for f, state in states.items())
+        return states
 
-    best, best_states = math.nan, list(states)
-    rises = 0
+    best, rises = math.nan, 0
+    states: dict[int, State] = {}
     for exponent in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1):
-        tried[exponent] = attempt(exponent)
+        states = attempt(exponent, states)
         if math.isnan(best) or tried[exponent] < tried[best]:
-            best, best_states, rises = exponent, list(states), 0
+            best, best_states, rises = exponent, states, 0
         else:
             rises += 1
         if rises == MAX_LOSS_RISES:
             break
     for half in (best - 0.5, best + 0.5):
-        states[:] = best_states
-        tried[half] = attempt(half)
+        attempt(half, best_states)
     best = min(sorted(tried), key=lambda e: tried[e])
     return PenaltyChoice(10.0**best, tuple((10.0**e, tried[e]) for e in sorted(tried)))

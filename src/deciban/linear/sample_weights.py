@@ -8,6 +8,7 @@ import numpy as np
 
 from deciban._typing import Array, Codes
 from deciban.errors import UndefinedError
+from deciban.families.family import log
 from deciban.generative import GenerativeModel
 from deciban.scores.posterior import normalise
 
@@ -30,13 +31,13 @@ MIN_LEARNER_SHARE = 1e-6
 MIN_MEAN_ERROR = 1e-6
 """Below this mean of 1 − p(y|x) the rows are separated, and weights would be only rounding."""
 
-MAX_NEWTON_STEPS = 60
+MAX_SHARE_STEPS = 60
 """The greatest number of steps of the search for a share; a handful is usual."""
 
 NEWTON_TOL = 1e-5
 """A Newton step of this relative size is the last: the next would be its square."""
 
-ROWS_PER_BLOCK = 1 << 12
+SHARE_BLOCK_ROWS = 1 << 12
 """Rows whose probabilities are held at a time."""
 
 
@@ -51,7 +52,10 @@ class RoundResult(NamedTuple):
 
 @dataclass(eq=False)
 class Weighting:
-    """The weights of rows, which add up to one, and how a learner changes them."""
+    """The weights of rows, which add up to one but for `MIN_ROW_WEIGHT`, and how a learner changes them.
+
+    `initial` are the given weights, divided by their sum; a row whose initial weight is 0 keeps it.
+    """
 
     codes: Codes
     initial: Array
@@ -78,9 +82,11 @@ class Weighting:
         return True
 
     def _log_weight(self) -> Array:
+        """Return ln of each weight, 0 for rows without weight."""
         return np.log(np.where(self.initial > 0, self.weight, 1.0))
 
-    def _error(self, wrong: Any) -> float:
+    def _compute_error(self, wrong: Any) -> float:
+        """Return the share of the weight of the rows that are predicted wrongly."""
         return float(np.average(wrong, weights=self.weight))
 
 
@@ -93,7 +99,7 @@ class SammeWeighting(Weighting):
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         wrong = model.scores(parts, "winner", threads) != self.codes
-        error, K = self._error(wrong), self.n_classes
+        error, K = self._compute_error(wrong), self.n_classes
         if error <= 0:
             return RoundResult(1.0, 0.0, more=False)
         if error >= 1 - 1 / K - CHANCE_MARGIN:
@@ -112,7 +118,7 @@ class SammeRWeighting(Weighting):
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         h = compute_centred_scores(model, parts, threads)
-        error = self._error(h.argmax(axis=1) != self.codes)
+        error = self._compute_error(h.argmax(axis=1) != self.codes)
         more = error > 0 and self._set_weights(self._log_weight() - self.rate * select_class_scores(h, self.codes))
         return RoundResult(1.0, error, more=more)
 
@@ -132,7 +138,7 @@ class LogisticWeighting(Weighting):
     def update(self, model: GenerativeModel, parts: Sequence[Any], threads: int) -> RoundResult:
         """See `Weighting.update`."""
         h = compute_centred_scores(model, parts, threads)
-        error = self._error(h.argmax(axis=1) != self.codes)
+        error = self._compute_error(h.argmax(axis=1) != self.codes)
         self._guess = find_best_share(self._total, h, self.codes, self.initial, self._guess)
         share = self.rate * self._guess
         if share < MIN_LEARNER_SHARE:
@@ -141,8 +147,7 @@ class LogisticWeighting(Weighting):
         missed = -np.expm1(select_class_scores(normalise(self._total), self.codes))
         if np.dot(self.initial, missed) < MIN_MEAN_ERROR:
             return RoundResult(share, error, more=False)
-        with np.errstate(divide="ignore"):
-            self._set_weights(np.log(self.initial) + np.log(np.maximum(missed, MIN_ROW_WEIGHT)), least=0.0)
+        self._set_weights(log(self.initial) + np.log(np.maximum(missed, MIN_ROW_WEIGHT)), least=0.0)
         return RoundResult(share, error)
 
 
@@ -172,7 +177,9 @@ def select_class_scores(scores: Array, codes: Codes) -> Array:
 
 
 def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: float = 1.0) -> float:
-    """Find argmin_t Σ w (−ln p(y | total + t·h)), which is convex in t, by Newton steps within a bracket.
+    """Find argmin_t Σ w (−ln p(y | total + t·h)), 0 ≤ t ≤ `MAX_LEARNER_SHARE`, by Newton steps within a bracket.
+
+    The function is convex in t; `guess` is where the search begins.
 
     >>> h, codes = np.array([[1.0, -1.0], [1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([0, 0, 1, 1])
     >>> round(find_best_share(np.zeros((4, 2)), h, codes, np.ones(4)), 6) == round(float(np.log(3) / 2), 6)
@@ -181,7 +188,7 @@ def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: 
     by_class, moves = np.ascontiguousarray(total.T), np.ascontiguousarray(h.T)
     target = float(np.dot(weight, select_class_scores(h, codes)))
     low, high, t = 0.0, MAX_LEARNER_SHARE, min(max(guess, MIN_LEARNER_SHARE), MAX_LEARNER_SHARE / 2)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_SHARE_STEPS):
         mean, variance = _compute_score_moments(by_class, moves, weight, t)
         low, high = (low, t) if mean > target else (t, high)
         step = t - (mean - target) / variance if variance > 0 else high
@@ -195,8 +202,8 @@ def find_best_share(total: Array, h: Array, codes: Codes, weight: Array, guess: 
 def _compute_score_moments(total: Array, h: Array, weight: Array, t: float) -> tuple[float, float]:
     """Compute Σ w E[h] and Σ w Var[h] under p ∝ exp(total + t·h); arrays are classes × rows, read in small blocks."""
     mean = variance = 0.0
-    for start in range(0, len(weight), ROWS_PER_BLOCK):
-        rows = slice(start, start + ROWS_PER_BLOCK)
+    for start in range(0, len(weight), SHARE_BLOCK_ROWS):
+        rows = slice(start, start + SHARE_BLOCK_ROWS)
         w, move = weight[rows], h[:, rows]
         p = total[:, rows] + t * move
         p -= p.max(axis=0)

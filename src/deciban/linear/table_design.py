@@ -21,7 +21,7 @@ from deciban.linear.loss_pass import Rows
 from deciban.linear.penalty_choice import (
     CHOICE_TOL,
     MAX_C,
-    MAX_CHOICE_ROWS,
+    MAX_PENALTY_ROWS,
     MIN_C,
     FoldedRows,
     PenaltyChoice,
@@ -170,7 +170,7 @@ def _choose_C(
 ) -> PenaltyChoice:  # fmt: skip
     """Choose the C whose models without each fold have the least loss on it: of many cells, one or two folds."""
     n, n_folds = len(rows.codes), int(rows.fold.max(initial=-1)) + 1
-    cells = min(1.0, MAX_CHOICE_ROWS / n) * n_classes * sum(part.X.size for part in parts)
+    cells = min(1.0, MAX_PENALTY_ROWS / n) * n_classes * sum(part.X.size for part in parts)
     max_folds = n_folds if cells <= LARGE_DESIGN_CELLS else min(n_folds, 2 if cells <= 10 * LARGE_DESIGN_CELLS else 1)
 
     def prepare(index: NDArray[np.intp], sample: FoldedRows) -> tuple[Refit[LogisticFit], ScoreFold[LogisticFit]]:

@@ -7,6 +7,7 @@ from typing import Any
 from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.formatting import format_short_percent, format_signed, format_thousands
+from deciban.plain_json import to_plain
 from deciban.result import FrameKind, make_frame
 from deciban.scores.explanation import format_odds
 
@@ -72,27 +73,27 @@ class BayesTable:
     @property
     def positive_predictive_value(self) -> float:
         """p(has it | positive); nan where nobody tests positive."""
-        return _share(self.true_positives, self.false_positives)
+        return _compute_share(self.true_positives, self.false_positives)
 
     @property
     def negative_predictive_value(self) -> float:
         """p(has it not | negative); nan where nobody tests negative."""
-        return _share(self.true_negatives, self.false_negatives)
+        return _compute_share(self.true_negatives, self.false_negatives)
 
     @property
     def prior_decibans(self) -> float:
-        """10·log₁₀ of the odds before the test."""
-        return decibans_of(self.prior, 1 - self.prior)
+        """10·log₁₀ of the odds before the test; infinite where the prior is 0 or 1."""
+        return compute_decibans(self.prior, 1 - self.prior)
 
     @property
     def positive_decibans(self) -> float:
         """The evidence of a positive test: 10·log₁₀[sensitivity / (1 − specificity)]."""
-        return decibans_of(self.sensitivity, 1 - self.specificity)
+        return compute_decibans(self.sensitivity, 1 - self.specificity)
 
     @property
     def negative_decibans(self) -> float:
         """The evidence of a negative test: 10·log₁₀[(1 − sensitivity) / specificity], seldom above 0."""
-        return decibans_of(1 - self.sensitivity, self.specificity)
+        return compute_decibans(1 - self.sensitivity, self.specificity)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures (`BAYES_FIGURES`) by name; one that is undefined or infinite is None.
@@ -100,8 +101,7 @@ class BayesTable:
         >>> round(BayesTable(prior=0.01, sensitivity=0.9, specificity=0.95).to_dict()["positive_predictive_value"], 4)
         0.1538
         """
-        values = {name: getattr(self, name) for name in BAYES_FIGURES}
-        return {name: value if math.isfinite(value) else None for name, value in values.items()}
+        return to_plain({name: getattr(self, name) for name in BAYES_FIGURES})
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """Return a frame with a row for those who have it and one for those who do not, by the result of the test.
@@ -132,11 +132,11 @@ class BayesTable:
                 _describe_result("positive", self.positive_predictive_value, self.true_positives, positive),
                 _describe_result("negative", 1 - self.negative_predictive_value, self.false_negatives, negative),
                 "",
-                *self._evidence_lines(),
+                *self._format_evidence(),
             ]
         )
 
-    def _evidence_lines(self) -> list[str]:
+    def _format_evidence(self) -> list[str]:
         """Return the printed lines that add the evidence of the test to that of the prior."""
         lines = [f"  {'':<10}{'before':>10}{'test':>10}{'after':>10}"]
         for name, evidence in (("positive", self.positive_decibans), ("negative", self.negative_decibans)):
@@ -153,10 +153,10 @@ BAYES_FIGURES = (
 )  # fmt: skip
 
 
-def decibans_of(p: float, q: float) -> float:
+def compute_decibans(p: float, q: float) -> float:
     """Return 10·log₁₀(p/q); ∞ where only q is 0, −∞ where only p is 0, nan where both are.
 
-    >>> decibans_of(0.9, 0.09), decibans_of(0.5, 0.0)
+    >>> compute_decibans(0.9, 0.09), compute_decibans(0.5, 0.0)
     (10.0, inf)
     """
     if p == 0 or q == 0:
@@ -164,7 +164,7 @@ def decibans_of(p: float, q: float) -> float:
     return 10 * math.log10(p / q)
 
 
-def _share(n: float, n_others: float) -> float:
+def _compute_share(n: float, n_others: float) -> float:
     """Return n as a share of both numbers together; nan where both are 0."""
     return n / (n + n_others) if n + n_others > 0 else math.nan
 

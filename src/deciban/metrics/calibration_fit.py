@@ -4,7 +4,7 @@ Rows that no slope and bias could correct (a true class of probability 0) are le
 Weights are rescaled to sum to the effective number of rows (Kish 1965), whatever their unit.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ MIN_ISOTONIC_ROWS = 1000
 """The effective number of rows from which "auto" tries isotonic maps: with fewer these overfit (Niculescu-Mizil &
 Caruana 2005)."""
 
-MIN_SLOPE, MAX_SLOPE = 1e-6, 1e9
+MIN_FITTED_SLOPE, MAX_FITTED_SLOPE = 1e-6, 1e9
 """The bounds of the slope: evidence may lose nearly all its weight, but never change its sign. The scores of "twcnb"
 are divided by a sum over all words: those of 20 newsgroups need a slope of 10⁷, and files allow 10⁹."""
 
@@ -49,22 +49,25 @@ LARGE_CALIBRATION_ERROR = 0.02
 MAX_SLOPE_CHANGE = 0.75
 """The largest change of the slope in a step of Newton's method, as a share of the slope."""
 
-MAX_NEWTON_STEPS, MAX_STEP_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
+MAX_CALIBRATION_STEPS, MAX_CALIBRATION_HALVINGS, CONVERGENCE_GAIN = 200, 40, 1e-12
 """Newton's method: the number of steps, of halvings of a step, and the relative gain below which it ends."""
 
 CALIBRATION_BLOCK_CELLS = 1 << 14
 """Posteriors of this many rows times classes are summed at a time: they stay in the cache."""
 
 
-def targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Array:
-    """Return Platt's targets: (n_k + l)/(n_k + 2l), l = 2·prior_rows/K, for the own class; others share 1 − it."""
+def compute_targets(truth: IntegerCodes, weight: Array, K: int, prior_rows: float) -> Array:
+    """Return Platt's targets of each row, n×K: (n_k + l)/(n_k + 2l), l = 2·prior_rows/K, for its own class k.
+
+    The other classes share the remainder.
+    """
     n, l = np.bincount(truth, weights=weight, minlength=K), 2 * prior_rows / K
     own = (n + l) / np.maximum(n + 2 * l, np.finfo(np.float64).tiny)
     others = (1 - own) / max(K - 1, 1)
     return (np.tile(others[:, None], K) + np.diag(own - others))[truth]
 
 
-def _calibration_loss(L: Array, targets: Array, weight: Array, theta: Array) -> tuple[float, Array, Array]:
+def _compute_loss(L: Array, targets: Array, weight: Array, theta: Array) -> tuple[float, Array, Array]:
     """Return the cross-entropy of slope · L + bias with targets, its gradient and Hessian by (slope, bias₁, bias₂ …).
 
     The first class has no bias: a common bias makes no difference. Arrays are K×n: sums over few classes are fast
@@ -91,14 +94,14 @@ def _calibration_loss(L: Array, targets: Array, weight: Array, theta: Array) -> 
 def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: Array) -> Array:
     """Return θ of the least loss (with gradient and Hessian) by Newton's method, halving steps; θ₀ has bounds."""
     loss, gradient, hessian = objective(theta)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_CALIBRATION_STEPS):
         step = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
         if -float(gradient @ step) <= CONVERGENCE_GAIN * (abs(loss) + 1):
-            return theta + step if MIN_SLOPE <= (theta + step)[0] <= MAX_SLOPE else theta
+            return theta + step if MIN_FITTED_SLOPE <= (theta + step)[0] <= MAX_FITTED_SLOPE else theta
         max_change = MAX_SLOPE_CHANGE * theta[0]  # where nearly all rows are certain, the Hessian is nearly 0
-        for size in max_change / max(abs(step[0]), max_change) * 0.5 ** np.arange(MAX_STEP_HALVINGS):
+        for size in max_change / max(abs(step[0]), max_change) * 0.5 ** np.arange(MAX_CALIBRATION_HALVINGS):
             trial = theta + size * step
-            if MIN_SLOPE <= trial[0] <= MAX_SLOPE and (found := objective(trial))[0] < loss:
+            if MIN_FITTED_SLOPE <= trial[0] <= MAX_FITTED_SLOPE and (found := objective(trial))[0] < loss:
                 break
         else:
             return theta
@@ -106,36 +109,40 @@ def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: A
     return theta
 
 
-def temperature(
+def fit_temperature(
     L: Array,
     truth: IntegerCodes,
     weight: Array,
     prior_rows: float = PLATT_PRIOR_ROWS,
     near: Temperature | None = None,
 ) -> Temperature:
-    """Fit the common factor of all evidence by maximum likelihood; `near` is the starting point."""
-    start = np.array([_starting_slope(L) if near is None else near.t])
+    """Fit the common factor of all evidence to ln p(k|x) of rows, `L`, by penalised maximum likelihood.
+
+    `near` is the starting point.
+    """
+    start = np.array([_choose_starting_slope(L) if near is None else near.t])
     return Temperature(float(_fit_line(L, truth, weight, prior_rows, start)[0]))
 
 
-def platt(
-    L: Array, truth: IntegerCodes, weight: Array, prior_rows: float = PLATT_PRIOR_ROWS, near: Platt | None = None
-) -> Platt:
-    """Fit slope and biases by maximum likelihood; for two classes this is Platt's own fit."""
+def fit_platt(L: Array, truth: IntegerCodes, weight: Array, near: Platt | None = None) -> Platt:
+    """Fit slope and biases by penalised maximum likelihood; for two classes this is Platt's own fit.
+
+    `near` is the starting point.
+    """
     if near is None:
-        start = np.append(_starting_slope(L), np.zeros(L.shape[1] - 1))
+        start = np.append(_choose_starting_slope(L), np.zeros(L.shape[1] - 1))
     else:
         start = np.append(near.slope, near.bias[1:] - near.bias[0])
-    theta = _fit_line(L, truth, weight, prior_rows, start)
+    theta = _fit_line(L, truth, weight, PLATT_PRIOR_ROWS, start)
     bias = np.append(0.0, theta[1:])
     return Platt(float(theta[0]), bias - bias.mean())
 
 
-def _starting_slope(L: Array) -> float:
+def _choose_starting_slope(L: Array) -> float:
     """Return a starting slope under which few rows are certain: certain rows have no gradient."""
     finite = np.isfinite(L)
     far = L[finite] - np.broadcast_to(L.max(axis=1, keepdims=True), L.shape)[finite]
-    return float(np.clip(1 / np.sqrt((far * far).mean() + 1e-12), MIN_SLOPE, 1.0)) if len(far) else 1.0
+    return float(np.clip(1 / np.sqrt((far * far).mean() + 1e-12), MIN_FITTED_SLOPE, 1.0)) if len(far) else 1.0
 
 
 def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, start: Array) -> Array:
@@ -146,7 +153,7 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
         return start
     finite = np.isfinite(L)
     L = L if finite.all() else np.where(finite, L, L[finite].min() - 1.0)
-    goal = targets(truth, weight, L.shape[1], prior_rows)
+    goal = compute_targets(truth, weight, L.shape[1], prior_rows)
     K = L.shape[1]
     size = max(K, CALIBRATION_BLOCK_CELLS // K)  # a Hessian has K² numbers
     blocks = [
@@ -157,36 +164,34 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
     def sum_losses(theta: Array) -> tuple[float, Array, Array]:
         loss, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
         for block in blocks:
-            more = _calibration_loss(*block, theta)
+            more = _compute_loss(*block, theta)
             loss, gradient, hessian = loss + more[0], gradient + more[1], hessian + more[2]
         return loss, gradient, hessian
 
     return _minimise(sum_losses, start)
 
 
-def isotonic(
-    L: Array, truth: IntegerCodes, weight: Array, prior_rows: float = ISOTONIC_END_ROWS, near: Isotonic | None = None
-) -> Isotonic:
+def fit_isotonic(L: Array, truth: IntegerCodes, weight: Array, near: Isotonic | None = None) -> Isotonic:
     """Fit an increasing map of each class's log-odds (of two classes the second's) by pooling adjacent violators.
 
     There are prior rows at both ends; `near` is not used.
     """
     K = L.shape[1]
     classes = [1] if K == 2 else range(K)
-    curves = [_fit_isotonic(clip_log_odds(L, k), truth == k, weight, prior_rows) for k in classes]
+    curves = [_fit_isotonic_curve(clip_log_odds(L, k), truth == k, weight) for k in classes]
     start = np.cumsum([0, *(len(claimed) for claimed, _ in curves)]).astype(np.int64)
     return Isotonic(start, *(np.concatenate(values) for values in zip(*curves)))
 
 
-def _fit_isotonic(x: Array, hit: NDArray[np.bool_], weight: Array, prior_rows: float) -> tuple[Array, Array]:
+def _fit_isotonic_curve(x: Array, hit: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:
     """Return the knots of an increasing line: the claimed log-odds, and the log-odds of hits in each pool of them."""
     from scipy.optimize import isotonic_regression
 
     at, where = np.unique(x, return_inverse=True)
     rows, hits = (np.bincount(where, weights=w, minlength=len(at)) for w in (weight, weight * hit))
     for end in (0, -1):
-        rows[end] += 2 * prior_rows
-        hits[end] += prior_rows
+        rows[end] += 2 * ISOTONIC_END_ROWS
+        hits[end] += ISOTONIC_END_ROWS
     share = isotonic_regression(hits / rows, weights=rows).x
     ends = np.diff(share, prepend=-1.0) > 0, np.diff(share, append=2.0) > 0
     kept = np.flatnonzero(ends[0] | ends[1])
@@ -196,7 +201,11 @@ def _fit_isotonic(x: Array, hit: NDArray[np.bool_], weight: Array, prior_rows: f
     return at[kept], to
 
 
-FITS: Mapping[str, Callable[..., CalibrationMap]] = {"temperature": temperature, "platt": platt, "isotonic": isotonic}
+FITS: Mapping[str, Callable[..., CalibrationMap]] = {
+    "temperature": fit_temperature,
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+}
 """The function that fits each map, in the order of `METHODS`."""
 
 
@@ -224,7 +233,8 @@ def calibrate(
     if log_posterior.shape[1] < 2 or not len(L):
         raise InputError("calibration takes rows of two classes or more whose classes are known. Hint: leave it out")
     best: tuple[str | None, Array, Mapping[int, CalibrationMap]] = (None, L, {})
-    for name in _methods_to_try(w.sum()) if method == "auto" else (method,):
+    candidates = METHODS if w.sum() >= MIN_ISOTONIC_ROWS else METHODS[:-1]  # isotonic is the last
+    for name in candidates if method == "auto" else (method,):
         maps = fit_without_each_fold(name, L, codes, w, fold[is_known])
         calibrated = apply_fold_maps(maps, L, fold[is_known])
         gain, error = paired_mean(bounded_losses(best[1], codes) - bounded_losses(calibrated, codes), w)
@@ -239,15 +249,10 @@ def calibrate(
     return CalibrationResult(calibration, out, best[2])
 
 
-def _methods_to_try(n_rows: float) -> Sequence[str]:
-    """Return the methods among which "auto" chooses with so many effective rows."""
-    return METHODS if n_rows >= MIN_ISOTONIC_ROWS else [name for name in METHODS if name != "isotonic"]
-
-
 def fit_without_each_fold(
     method: str, L: Array, truth: IntegerCodes, weight: Array, fold: IntegerCodes
 ) -> dict[int, CalibrationMap]:
-    """Return the map fitted to all rows but those of each fold; none if there is only one fold."""
+    """Return the map fitted to all rows but those of each fold, by its number; an empty mapping for one fold."""
     map_of_all_rows, maps = FITS[method](L, truth, weight), {}
     for f in np.unique(fold):
         others = fold != f
@@ -266,7 +271,7 @@ def apply_fold_maps(maps: Mapping[int, CalibrationMap], log_posterior: Array, fo
 
 
 def check_method(method: Any, default: str | None = None) -> str | None:
-    """Return the method if it is one of `METHODS` or "auto", None for "none", and the default for None."""
+    """Return the method if it is one of `METHODS` or "auto", None for "none", the default for None; refuse others."""
     if method is not None and method not in (*METHODS, "auto", "none"):
         raise InputError(
             f"calibrate must be 'auto', 'temperature', 'platt', 'isotonic', 'none' or None, not {method!r}"
@@ -277,9 +282,11 @@ def check_method(method: Any, default: str | None = None) -> str | None:
 
 
 def is_clearly_miscalibrated(report: Report) -> bool:
-    """Return whether the calibration error is larger than chance gives a perfectly calibrated model.
+    """Return whether the calibration error exceeds `LARGE_CALIBRATION_ERROR` and twice what chance explains.
 
-    Of n_b rows with the confidence p in a bin the share of hits is off by √(2p(1−p)/πn_b) on average.
+    It is False where the bins or the effective number of rows are not known. Chance is the error of a model that is
+    calibrated perfectly: of n_b rows with the confidence p in a bin the share of hits is off by √(2p(1−p)/πn_b) on
+    average.
     """
     if report.bins is None or not np.isfinite(report.effective_rows):
         return False

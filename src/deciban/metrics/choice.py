@@ -45,7 +45,7 @@ class Setting(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SettingResult:
-    """A setting with its report and the difference of its mean log-loss to that of the best setting.
+    """A setting with its report and its mean log-loss less that of the best setting, in nats.
 
     `error` is the standard error of the difference, paired row by row.
     """
@@ -165,7 +165,7 @@ class Choice(Result):
         lines = [list(HEADINGS), *self.table()]
         left = len(self.results) - len(lines) + 1
         more = [f"… and {left} more settings"] if left else []
-        return "\n".join([*align_columns(lines, left=range(len(HEADINGS))), *more, "", self.measured, *self.notes])
+        return "\n".join([*align_columns(lines, left=range(len(lines[0]))), *more, "", self.measured, *self.notes])
 
 
 HEADINGS = ("", "setting", "accuracy", "log-loss", "calibration", "above the best")
@@ -179,7 +179,7 @@ class SettingComparison:
     cards: dict[str, Scorecard] = field(default_factory=dict)
     settings: dict[str, Setting] = field(default_factory=dict)
     gaps: Any = 0.0
-    """1×S: Σ w (loss of each setting − loss of the first)."""
+    """S: Σ w (loss of each setting − loss of the first), in nats."""
     products: Any = 0.0
     """S×S: Σ w times the product of these differences of two settings."""
     weight: Any = 0.0
@@ -206,19 +206,20 @@ class SettingComparison:
             self.settings[name] = setting
             losses.append(bounded_losses(log_posterior[rows], codes[rows]))
         gap = np.array(losses) - losses[0]
-        self.gaps = self.gaps + (gap * w[rows]).sum(axis=1)[None]
-        self.products = self.products + (gap * w[rows]) @ gap.T
+        weighted = gap * w[rows]
+        self.gaps = self.gaps + weighted.sum(axis=1)
+        self.products = self.products + weighted @ gap.T
         self.weight = self.weight + np.array([w[rows].sum(), (w[rows] ** 2).sum()])
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
         """Return the settings by rising log-loss, without those that make no difference, which a note counts."""
         n, squares = self.weight.tolist()
-        mean, rows, names = self.gaps[0] / n, effective_rows(n, squares), list(self.cards)
+        mean, rows, names = self.gaps / n, effective_rows(n, squares), list(self.cards)
         order = sorted(self._select_distinct(names), key=lambda i: mean[i])
         results = []
         for i in order:
             gap = float(mean[i] - mean[order[0]])
-            error = standard_error(max(0.0, self._square(i, order[0]) / n - gap * gap), rows)
+            error = standard_error(max(0.0, self._compute_square(i, order[0]) / n - gap * gap), rows)
             report = self.cards[names[i]].report(self.classes, measured)
             results.append(SettingResult(self.settings[names[i]], report, gap, error))
         same = len(names) - len(order)
@@ -233,11 +234,11 @@ class SettingComparison:
         kept: list[int] = []
         limit = ROUNDING_SQUARES * (1 + float(np.abs(self.products).max(initial=0.0)))
         for i in sorted(range(len(names)), key=lambda i: len(self.settings[names[i]].arguments)):
-            if all(self._square(i, k) > limit for k in kept):
+            if all(self._compute_square(i, k) > limit for k in kept):
                 kept.append(i)
         return kept
 
-    def _square(self, i: int, j: int) -> float:
+    def _compute_square(self, i: int, j: int) -> float:
         """Return Σ w (loss_i − loss_j)²."""
         return float(self.products[i, i] + self.products[j, j] - 2 * self.products[i, j])
 

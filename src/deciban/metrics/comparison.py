@@ -28,7 +28,10 @@ ROUNDING_PROBABILITY = 1e-9
 
 
 class Gap(NamedTuple):
-    """The mean difference of two learners over the rows and its standard error, paired row by row."""
+    """The mean difference of two learners over the rows and its standard error, paired row by row.
+
+    It is in nats for losses, a share for accuracies.
+    """
 
     mean: float
     error: float
@@ -73,7 +76,7 @@ class CandidateResult(Result):
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The name and all figures by name."""
+        """The name and all figures by name: log-losses in nats, seconds, shares, the number of parameters."""
         differences = {
             "log_loss_above": self.loss.mean, "log_loss_above_error": self.loss.error,
             "accuracy_below": self.misses.mean, "accuracy_below_error": self.misses.error,
@@ -158,11 +161,11 @@ class Comparison(Result):
 
     def loss_gap(self, one: str, other: str) -> Gap:
         """Return the log-loss of one learner less that of another; below zero where the first is better."""
-        return _gap(self.losses, find_learner(one, self.names), find_learner(other, self.names), self.weight)
+        return _compute_gap(self.losses, find_learner(one, self.names), find_learner(other, self.names), self.weight)
 
     def accuracy_gap(self, one: str, other: str) -> Gap:
         """Return the accuracy of one learner less that of another."""
-        return _gap(self.hits, find_learner(one, self.names), find_learner(other, self.names), self.weight)
+        return _compute_gap(self.hits, find_learner(one, self.names), find_learner(other, self.names), self.weight)
 
     @property
     def lowest(self) -> CandidateResult:
@@ -212,7 +215,7 @@ class Comparison(Result):
     @property
     def advice(self) -> str:
         """A sentence on which learner to use, and why."""
-        return comparison_advice.advice(self)
+        return comparison_advice.recommend_learner(self)
 
     @property
     def curve_summary(self) -> str:
@@ -259,12 +262,10 @@ class Comparison(Result):
 
     def _repr_html_(self) -> str:
         """Return the learners side by side and the advice, for notebooks."""
-        from deciban.metrics.comparison_html import show_in_notebook
-
-        return show_in_notebook(self)
+        return comparison_advice.show_in_notebook(self)
 
     def __str__(self) -> str:
-        return comparison_advice.text(self)
+        return comparison_advice.format_comparison(self)
 
 
 def find_significant(gaps: Sequence[Gap]) -> list[bool]:
@@ -285,7 +286,7 @@ def find_significant(gaps: Sequence[Gap]) -> list[bool]:
     return significant
 
 
-def _gap(values: Array, i: int, j: int, weight: Array) -> Gap:
+def _compute_gap(values: Array, i: int, j: int, weight: Array) -> Gap:
     """Return the mean of line i less line j of values, L×n, over the rows that have both."""
     gap = values[i] - values[j]
     finite = ~np.isnan(gap)
@@ -303,6 +304,7 @@ def compare_candidates(
 ) -> Comparison:
     """Compare the scores of learners on the same rows; `known` (n×K) marks the classes that each row's models know.
 
+    `truth` are codes of `classes`. A row of a class that is not known is an error, and has no loss.
     A learner that scores every row as one before it did is left out, with a note.
     """
     different, notes = _remove_duplicates(candidates)
@@ -314,7 +316,7 @@ def compare_candidates(
     rows = []
     for i, each in enumerate(different):
         report = Scorecard.of(each.log_posterior, truth, weight, known).report(classes, measured)
-        gaps = _gap(losses, i, lowest, w), _gap(hits, highest, i, w)
+        gaps = _compute_gap(losses, i, lowest, w), _compute_gap(hits, highest, i, w)
         rows.append(CandidateResult(each.name, each.arguments, report, each.seconds, each.n_parameters, *gaps))
     return Comparison(target, tuple(rows), measured, None, tuple(notes), losses, hits, w)
 

@@ -1,4 +1,4 @@
-"""A comparison of learners as text: its tables, the recommendation, and a summary of the learning curves."""
+"""A comparison of learners as text and HTML: its tables, the recommendation, a summary of the learning curves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deciban.formatting import align_columns, format_number, format_thousands, f
 if TYPE_CHECKING:
     from deciban.metrics.comparison import CandidateResult, Comparison, Gap
 
-HEADINGS = ("", "learner", "accuracy %", "log-loss", "calibr.", "params")
+LEARNER_HEADINGS = ("", "learner", "accuracy %", "log-loss", "calibr.", "params")
 
 MAX_PRINTED_SIZES = 7
 """The number of sizes of a learning curve that are printed; more do not fit a screen."""
@@ -31,10 +31,13 @@ THAN_CHANCE = "than chance would explain"
 BEST_SIGN, LEVEL_SIGN = "→", "≈"
 
 
-def table(comparison: Comparison, times: bool = True) -> list[list[str]]:
-    """Return the printed table of a comparison: headings and a line for each learner, with its time if `times`."""
+def tabulate_learners(comparison: Comparison, times: bool = True) -> list[list[str]]:
+    """Return the printed table of a comparison: headings and a line for each learner, with its time if `times`.
+
+    The first cell of a line is `BEST_SIGN` for the recommended learner, `LEVEL_SIGN` for those as good as the lowest.
+    """
     level, best = comparison.level, comparison.best
-    lines = [[*HEADINGS, *(["time"] if times else [])]]
+    lines = [[*LEARNER_HEADINGS, *(["time"] if times else [])]]
     for each in comparison.rows:
         accuracy, n = each.report.accuracy, each.report.effective_rows
         error = float(np.sqrt(accuracy * (1 - accuracy) / n))
@@ -46,7 +49,7 @@ def table(comparison: Comparison, times: bool = True) -> list[list[str]]:
             format_number(each.report.calibration_error, 3),
             format_thousands(each.n_parameters),
         ]
-        lines.append([*figures, duration(each.seconds)] if times else figures)
+        lines.append([*figures, format_duration(each.seconds)] if times else figures)
     return lines
 
 
@@ -58,18 +61,18 @@ def _format_loss(each: CandidateResult) -> str:
     return format_with_error(loss, error, 3 if loss < 10 else 1)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration to two digits.
 
-    >>> duration(0.00034), duration(0.0123), duration(1.26), duration(83.0), duration(4000.0)
-    ('0.3 ms', '12 ms', '1.3 s', '83 s', '67 min')
+    >>> [format_duration(seconds) for seconds in (0.00034, 0.0123, 1.26, 83.0, 4000.0)]
+    ['0.3 ms', '12 ms', '1.3 s', '83 s', '67 min']
     """
     if seconds < 1:
         return f"{1000 * seconds:.1f} ms" if seconds < 0.001 else f"{1000 * seconds:.0f} ms"
     return f"{seconds / 60:.0f} min" if seconds > 999 else f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def signs(comparison: Comparison) -> str:
+def describe_signs(comparison: Comparison) -> str:
     """Return the legend of the signs before the learners."""
     n = len(comparison.weight)
     words = f"{BEST_SIGN} taken"
@@ -78,7 +81,7 @@ def signs(comparison: Comparison) -> str:
     return f"{words}; paired row by row, 95 % sure of all differences at once"
 
 
-def curve_table(comparison: Comparison) -> list[list[str]]:
+def tabulate_curves(comparison: Comparison) -> list[list[str]]:
     """Return the printed table of mean accuracies in per cent: a line for each learner, a column for some sizes."""
     curves = comparison.growth
     assert curves is not None
@@ -98,17 +101,38 @@ def select_sizes(n: int) -> list[int]:
     return list(range((n - 1) % step, n, step))
 
 
-def text(comparison: Comparison) -> str:
+def format_comparison(comparison: Comparison) -> str:
     """Return a comparison as text: table, legend, notes, learning curves where there are any, and advice."""
-    lines = [*align_columns(table(comparison), left=(0, 1)), "", f"({signs(comparison)})", f"({comparison.measured})"]
+    lines = [
+        *align_columns(tabulate_learners(comparison), left=(0, 1)),
+        "",
+        f"({describe_signs(comparison)})",
+        f"({comparison.measured})",
+    ]
     lines += [f"({note})" for note in comparison.notes]
     if comparison.growth is not None:
         title = f"accuracy in percent by rows learned, the mean of {comparison.growth.draws} draws"
-        lines += ["", title, *align_columns(curve_table(comparison)), "", comparison.curve_summary]
+        lines += ["", title, *align_columns(tabulate_curves(comparison)), "", comparison.curve_summary]
     return "\n".join([*lines, "", comparison.advice])
 
 
-def advice(comparison: Comparison) -> str:
+def show_in_notebook(comparison: Comparison) -> str:
+    """Return the learners side by side, the recommended one in bold, with advice and notes: HTML with its style."""
+    from deciban.html_fragments import element, make_list, make_table, wrap_for_notebook
+
+    heads, *lines = tabulate_learners(comparison)
+    named = [[f"{sign} {name}".strip(), *figures] for sign, name, *figures in lines]
+    strong = [i for i, each in enumerate(comparison.rows) if each is comparison.best]
+    learners = make_table(heads[1:], named, f"learners of {comparison.target}", strong=strong)
+    curves, notes = None, [describe_signs(comparison), comparison.measured, *comparison.notes]
+    if comparison.growth is not None:
+        sizes, *rows = tabulate_curves(comparison)
+        curves = make_table(sizes, rows, f"accuracy in percent by rows learned, {comparison.growth.draws} draws")
+        notes.insert(0, comparison.curve_summary)
+    return wrap_for_notebook(learners, element("p", element("b", comparison.advice)), curves, make_list(notes))
+
+
+def recommend_learner(comparison: Comparison) -> str:
     """Return a sentence on which learner to use, and why."""
     best = comparison.best
     if len(comparison.rows) < 2:
@@ -119,7 +143,13 @@ def advice(comparison: Comparison) -> str:
             f"{_capitalise(best.name)} will do: these {n} rows show no difference between it and any other learner."
         )
     has_default = DEFAULT_LEARNER in comparison.names
-    reason = _reason_for_default if best.name == DEFAULT_LEARNER else _reason_over_default if has_default else _lowest
+    reason = (
+        _give_reason_for_default
+        if best.name == DEFAULT_LEARNER
+        else _give_reason_over_default
+        if has_default
+        else _give_reason_without_default
+    )
     caveat = ""
     if best not in comparison.as_accurate:
         share = _format_share(best.misses)
@@ -127,7 +157,7 @@ def advice(comparison: Comparison) -> str:
     return f"Take {best.name}: {reason(comparison)}{caveat}."
 
 
-def _reason_for_default(comparison: Comparison) -> str:
+def _give_reason_for_default(comparison: Comparison) -> str:
     """Return why to stay with naive Bayes."""
     if len(comparison.level) == 1:
         return f"its log-loss is lower than that of every other learner, and by more {THAN_CHANCE}"
@@ -140,12 +170,12 @@ def _reason_for_default(comparison: Comparison) -> str:
     return f"{words}, and each other to be worse than the best, in log-loss or in accuracy"
 
 
-def _reason_over_default(comparison: Comparison) -> str:
+def _give_reason_over_default(comparison: Comparison) -> str:
     """Return how the recommended learner is better than naive Bayes, and which learners are as good as it."""
     best, default = comparison.best.name, DEFAULT_LEARNER
     lower, more = (comparison.is_better(best, default, figure) for figure in ("log_loss", "accuracy"))
     if not lower and not more:
-        return _lowest(comparison)
+        return _give_reason_without_default(comparison)
     gap = comparison.loss_gap(default, best)
     mean, error = (format_number(abs(value), 3 if abs(gap.mean) >= 0.01 else 4) for value in gap)
     words = f"its log-loss is {mean} ± {error} below that of {default}"
@@ -158,22 +188,23 @@ def _reason_over_default(comparison: Comparison) -> str:
         )
     elif comparison.best in comparison.as_accurate:
         words += f", though its accuracy is not higher by more {THAN_CHANCE}"
-    return words + _equals(comparison, ";")
+    return words + _describe_equals(comparison, ";")
 
 
-def _lowest(comparison: Comparison) -> str:
+def _give_reason_without_default(comparison: Comparison) -> str:
     """Return why to use a learner without reference to naive Bayes."""
     words = "it has the lowest log-loss"
     if comparison.best is not comparison.lowest:
         words = "it has the lowest log-loss of those that no other is shown to beat"
-    return words + _equals(comparison, ", and")
+    return words + _describe_equals(comparison, ", and")
 
 
 def _format_share(gap: Gap) -> str:
+    """Format the size of a difference in accuracy and its standard error in per cent."""
     return f"{100 * abs(gap.mean):.1f} ± {100 * gap.error:.1f} %"
 
 
-def _equals(comparison: Comparison, join: str) -> str:
+def _describe_equals(comparison: Comparison, join: str) -> str:
     """Return a clause on the learners that show no difference to the recommended one, after `join`; empty if none."""
     others = [each.name for each in comparison.unbeaten if each is not comparison.best]
     if not others:

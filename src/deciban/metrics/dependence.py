@@ -150,15 +150,15 @@ class Dependence:
 
     @classmethod
     def of(cls, sample: Sample, target: str, roles: Sequence[str], rows_read: int) -> "Dependence":
-        """Measure the dependence in a sample of rows; `roles` are those of the features."""
+        """Measure the dependence in a sample of rows; `roles` are those of the features, `rows_read` all rows."""
         figures = pair_dependence.measure_pairs(sample)
         figures["correlation"], figures["gaussian"] = pair_dependence.correlate_within_classes(sample)
-        entropy = pair_dependence.conditional_entropies(sample)
+        entropy = pair_dependence.compute_conditional_entropies(sample)
         figures["repeats"] = divide(figures["conditional"], np.minimum.outer(entropy, entropy))
         names = tuple(feature.name for feature in sample.features)
         seen = np.bincount(sample.codes)
         fewest = int(seen[seen > 0].min())
-        information = pair_dependence.information_with_class(sample)
+        information = pair_dependence.compute_class_information(sample)
         return cls(target, names, tuple(roles), len(sample.codes), rows_read, fewest, information, figures)
 
     @property
@@ -276,8 +276,7 @@ class Dependence:
             "blocks": self.blocks,
             "drop": self.drop,
         }  # fmt: skip
-        result: dict[str, Any] = to_plain(values)
-        return result
+        return to_plain(values)
 
     def to_frame(self, kind: FrameKind = "pandas") -> Any:
         """Return a frame with a row for each pair, the most dependent first, and the figures of `Pair`."""

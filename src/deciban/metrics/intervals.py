@@ -95,7 +95,8 @@ def area_interval(area: float, positives: float, negatives: float) -> Interval:
 
     V(θ) is Hanley and McNeil's variance (1982) in Newcombe's form (2006, method 5), which needs no more than the
     number of rows of both kinds: θ(1−θ) [1 + N (1−θ)/(2−θ) + N θ/(1+θ)] / mn, N = (m+n)/2 − 1. Unlike A ± 1.96 √V(A)
-    it stays within 0 and 1, and it is not empty where the ranking was perfect.
+    it stays within 0 and 1, and it is not empty where the ranking was perfect. Without rows of either kind it is
+    all from 0 to 1.
 
     >>> [round(end, 3) for end in area_interval(1.0, 10, 10)]
     [0.8, 1.0]

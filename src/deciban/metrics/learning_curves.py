@@ -214,23 +214,23 @@ class LearningCurves(Result):
         return int(self.accuracy.shape[1])
 
     def index(self, name: str) -> int:
-        """Return the index of a learner."""
+        """Return the index of a learner; refuse a name that is none of `names`."""
         return find_learner(name, self.names)
 
     def mean(self, figure: Figure) -> Array:
-        """Return the mean over the draws of each learner and size, L×S."""
+        """Return the mean of a figure over the draws for each learner and size, L×S."""
         return getattr(self, figure).mean(axis=1)
 
     def error(self, figure: Figure) -> Array:
         """Return the standard error of the mean over the draws, L×S; NaN for one draw."""
-        return _error(np.moveaxis(getattr(self, figure), 1, 0))
+        return _compute_error(np.moveaxis(getattr(self, figure), 1, 0))
 
     def gap(self, one: str, other: str, figure: Figure = "accuracy") -> tuple[Array, Array]:
         """Return how much one learner is worse than another at each size, and its error; paired, draw by draw."""
         values = getattr(self, figure)
         each = values[self.index(one)] - values[self.index(other)]
         worse = -each if figure == "accuracy" else each
-        return worse.mean(axis=0), _error(worse)
+        return worse.mean(axis=0), _compute_error(worse)
 
     def sides(self, one: str, other: str, figure: Figure = "accuracy") -> Array:
         """Return −1 for each size at which `one` is significantly better than `other`, 1 if worse, else 0."""
@@ -268,7 +268,7 @@ def find_learner(name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def _error(values: Array) -> Array:
+def _compute_error(values: Array) -> Array:
     """Return the standard error of the mean along the first axis; NaN for one value."""
     n = len(values)
     if n < 2:
@@ -289,7 +289,7 @@ def find_crossings(sizes: Any, gap: Array, error: Array, critical: float) -> lis
     side = find_sides(gap, error, critical)
     turns = [(i, j) for i, j in pairwise(np.flatnonzero(side).tolist()) if side[i] != side[j]]
     n = np.asarray(sizes, dtype=np.float64)
-    return [Crossing(int(sizes[i]), int(sizes[j]), _zero(n, gap, i, j), bool(side[i] < 0)) for i, j in turns]
+    return [Crossing(int(sizes[i]), int(sizes[j]), _find_zero(n, gap, i, j), bool(side[i] < 0)) for i, j in turns]
 
 
 def find_sides(gap: Array, error: Array, critical: float) -> Array:
@@ -297,8 +297,8 @@ def find_sides(gap: Array, error: Array, critical: float) -> Array:
     return np.where(np.abs(gap) > critical * error, np.sign(gap), 0.0)
 
 
-def _zero(sizes: Array, gap: Array, i: int, j: int) -> float:
-    """Return the last size between two where the line through the means, linear over ln n, is zero."""
+def _find_zero(sizes: Array, gap: Array, i: int, j: int) -> float:
+    """Return the last size between sizes i and j where the line through the means, linear over ln n, is zero."""
     k = max(k for k in range(i, j) if gap[k] * gap[j] <= 0 and gap[k + 1] * gap[j] > 0)
     share = gap[k] / (gap[k] - gap[k + 1])
     return float(np.exp(np.log(sizes[k]) + share * np.log(sizes[k + 1] / sizes[k])))

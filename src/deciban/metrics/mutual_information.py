@@ -106,20 +106,19 @@ class ContingencyTables:
         return np.sqrt(divide(np.maximum(variance, 0.0), self.rows))
 
 
-def mutual_information(tables: ContingencyTables) -> Information:
+def compute_mutual_information(tables: ContingencyTables) -> Information:
     """Compute I(X;Y|C) of the feature and each of the J others; NaN for one without rows that have both.
 
     >>> copied = ContingencyTables(np.array([[[50.0, 0.0], [0.0, 50.0]]]), np.array([0]))
-    >>> round(float(mutual_information(copied).value[0]), 3), round(float(np.log(2)) - 1 / 200, 3)
+    >>> round(float(compute_mutual_information(copied).value[0]), 3), round(float(np.log(2)) - 1 / 200, 3)
     (0.688, 0.688)
     """
     mean, variance_ratio = tables.expected_counts
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.where(tables.counts > 0, np.log(tables.counts / np.where(mean > 0, mean, 1.0)), 0.0)
     plain = tables.mean(log_ratio)
-    excess = np.where(
-        variance_ratio > 0, _excess(mean, variance_ratio), 0.0
-    )  # a level that all rows have does not vary
+    # a level that all rows have does not vary
+    excess = np.where(variance_ratio > 0, _compute_excess(mean, variance_ratio), 0.0)
     bias = divide(tables.sum_levels(excess.sum(axis=(0, 1))), tables.rows)
     rows = tables.rows
     freedom, seen = 2 * rows * bias, 2 * rows * plain
@@ -128,15 +127,15 @@ def mutual_information(tables: ContingencyTables) -> Information:
     return Information(plain - bias + nothing, tables.standard_error(log_ratio) + nothing, p_value + nothing, rows)
 
 
-def _excess(mean: Array, variance_ratio: Array) -> Array:
+def _compute_excess(mean: Array, variance_ratio: Array) -> Array:
     """Return E[h ln h] − λ ln λ of counts of mean λ and variance `variance_ratio`·λ; 0 where λ is 0."""
-    grid, excess, curve = _excess_table()
+    grid, excess, curve = _tabulate_excess()
     at = np.log(np.clip(mean, CELL_MEANS[0], CELL_MEANS[-1]))
     return np.where(mean > 0, np.interp(at, grid, excess) - (1 - variance_ratio) * np.interp(at, grid, curve), 0.0)
 
 
 @cache
-def _excess_table() -> tuple[Array, Array, Array]:
+def _tabulate_excess() -> tuple[Array, Array, Array]:
     """Tabulate ln λ, E[h ln h] − λ ln λ, and ½ λ E[Δ² h ln h] of Poisson counts."""
     excess, curve = np.array([_compute_poisson_excess(float(mean)) for mean in CELL_MEANS]).T
     return np.log(CELL_MEANS), excess, curve
@@ -152,12 +151,12 @@ def _compute_poisson_excess(mean: float) -> tuple[float, float]:
     return float(chance @ xlogy(h, h) - xlogy(mean, mean)), float(0.5 * mean * chance @ second_difference)
 
 
-def gaussian_information(correlation: Array, freedom: Array) -> Array:
+def compute_gaussian_information(correlation: Array, freedom: Array) -> Array:
     """Return −½ ln(1 − ρ²) in nats, of Gaussian features, less its mean for independent ones; NaN below `freedom` 2.
 
     With m degrees of freedom 1 − r² of independent ones is Beta((m−1)/2, ½), so that is ½[ψ(m/2) − ψ((m−1)/2)].
 
-    >>> float(gaussian_information(np.array([0.6]), np.array([1e9])).round(4)[0])
+    >>> float(compute_gaussian_information(np.array([0.6]), np.array([1e9])).round(4)[0])
     0.2231
     """
     m = np.maximum(freedom, 2.0)

@@ -36,6 +36,7 @@ from scipy.special import exp1, psi
 
 from deciban._typing import Array
 from deciban.families.covariances import tied_covariance
+from deciban.families.family import log
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import effective_weights
@@ -44,9 +45,9 @@ from deciban.metrics.mutual_information import (
     ContingencyTables,
     Feature,
     LevelCodes,
+    compute_gaussian_information,
+    compute_mutual_information,
     count_levels,
-    gaussian_information,
-    mutual_information,
 )
 from deciban.scores import DECIBAN, log_sum_exp
 
@@ -132,9 +133,9 @@ def measure_pairs(sample: Sample) -> dict[str, Array]:
     d = len(sample.features)
     found = {name: np.full((d, d), np.nan) for name in MATRIX_FIGURES}
     for i, others in _split_into_runs(sample):
-        conditional = mutual_information(sample.count_tables(i, others, sample.codes_within_classes))
+        conditional = compute_mutual_information(sample.count_tables(i, others, sample.codes_within_classes))
         tables = sample.count_tables(i, others, sample.codes_overall)
-        marginal = mutual_information(tables.pooled).value
+        marginal = compute_mutual_information(tables.pooled).value
         in_nats = {"conditional": conditional.value, "error": conditional.error, "marginal": marginal}
         figures = {name: value * DECIBAN for name, value in (in_nats | compare_models(tables)).items()}
         for name, values in (figures | {"p_value": conditional.p_value, "rows": conditional.rows}).items():
@@ -155,7 +156,7 @@ def _split_into_runs(sample: Sample) -> Iterator[tuple[int, list[int]]]:
 
 
 def _replace_number_gains(sample: Sample, found: dict[str, Array]) -> None:
-    """Replace the positive gains of pairs of numbers in `found`, and their errors.
+    """Replace the positive gains of pairs of numbers, and their errors, in place in `found`, in decibans per row.
 
     The largest `MAX_GAUSSIAN_PAIRS` become those of a bivariate Gaussian, the others 0.
     """
@@ -171,24 +172,23 @@ def _replace_number_gains(sample: Sample, found: dict[str, Array]) -> None:
         if len(known) > max_rows:
             known = known[np.linspace(0, len(known) - 1, max_rows).astype(np.intp)]  # evenly spaced
         bins = (sample.codes_overall[i][known], sample.codes_overall[j][known])
-        gain = gaussian_gain(values[known], bins, sample.codes[known], sample.n_classes)
+        gain = compute_gaussian_gain(values[known], bins, sample.codes[known], sample.n_classes)
         found["gain"][i, j], found["gain_error"][i, j] = (DECIBAN * figure for figure in gain)
 
 
-def information_with_class(sample: Sample) -> Array:
+def compute_class_information(sample: Sample) -> Array:
     """Return I(X;C) of each feature, in decibans per row."""
     cells = _count_levels_by_class(sample, sample.codes_overall)
     tables = (ContingencyTables(each[None], np.zeros(1, dtype=np.intp)) for each in cells)
-    return np.array([float(mutual_information(table).value[0]) * DECIBAN for table in tables])
+    return np.array([float(compute_mutual_information(table).value[0]) * DECIBAN for table in tables])
 
 
-def conditional_entropies(sample: Sample) -> Array:
+def compute_conditional_entropies(sample: Sample) -> Array:
     """Return H(X|C) of each feature, in decibans per row: the bound of its mutual information within classes."""
     found = []
     for cells in _count_levels_by_class(sample, sample.codes_within_classes):
         share = divide(cells, cells.sum(axis=1, keepdims=True))
-        with np.errstate(divide="ignore"):
-            nats = np.where(cells > 0, -np.log(share), 0.0)
+        nats = np.where(cells > 0, -log(share), 0.0)
         found.append(float(divide((cells * nats).sum(), cells.sum())) * DECIBAN)
     return np.array(found)
 
@@ -200,7 +200,7 @@ def _count_levels_by_class(sample: Sample, coded: Sequence[LevelCodes]) -> Itera
 
 
 def correlate_within_classes(sample: Sample) -> tuple[Array, Array]:
-    """Return ρ within classes, pooled over them, and −½ ln(1 − ρ²) in decibans, corrected for bias.
+    """Return ρ within classes, pooled over them, and −½ ln(1 − ρ²) in decibans per row, corrected for bias.
 
     Both are d×d matrices, NaN unless both features are numbers.
     """
@@ -217,7 +217,7 @@ def correlate_within_classes(sample: Sample) -> tuple[Array, Array]:
     weight = np.broadcast_to(scatter.weight, scatter.comoment.shape)
     freedom = weight.sum(axis=0) - (weight > 0).sum(axis=0)
     at = np.ix_(which, which)
-    correlation[at], decibans[at] = pair, gaussian_information(pair, freedom) * DECIBAN
+    correlation[at], decibans[at] = pair, compute_gaussian_information(pair, freedom) * DECIBAN
     return correlation, decibans
 
 
@@ -228,20 +228,19 @@ def compare_models(tables: ContingencyTables) -> dict[str, Array]:
     the better of the two features alone, over the naive model of both. `beyond`: the gain of the joint table over the
     better feature alone. Each has its standard error, under its name with `_error`.
     """
-    all_rows, left_out = _likelihoods(tables, 0.0), _likelihoods(tables, 1.0)
+    all_rows, left_out = _compute_log_likelihoods(tables, 0.0), _compute_log_likelihoods(tables, 1.0)
     share = divide(tables.class_totals, tables.rows)[:, None, tables.owner]
-    with np.errstate(divide="ignore"):
-        prior = np.log(share)
-    scores = [_left_out_log_posterior(own, others, prior) for own, others in zip(left_out, all_rows)]
+    prior = log(share)
+    scores = [_compute_left_out_log_posterior(own, others, prior) for own, others in zip(left_out, all_rows)]
     naive, joint, first, second = scores
     better = np.where((tables.mean(first) >= tables.mean(second))[tables.owner], first, second)
-    figures = dict(zip(("double_counted", "double_counted_error"), _double_counting(tables, share)))
+    figures = dict(zip(("double_counted", "double_counted_error"), _compute_double_counting(tables, share)))
     for name, gain in (("gain", joint - naive), ("single", better - naive), ("beyond", joint - better)):
         figures |= {name: tables.mean(gain), f"{name}_error": tables.standard_error(gain)}
     return figures
 
 
-def _likelihoods(tables: ContingencyTables, left_out: float) -> tuple[Array, Array, Array, Array]:
+def _compute_log_likelihoods(tables: ContingencyTables, left_out: float) -> tuple[Array, Array, Array, Array]:
     """Return ln p(a, b|k), K×A×ΣB, by the naive and the joint model, the first feature alone and the second alone.
 
     The counts are those without the weight `left_out` of each row itself.
@@ -258,7 +257,7 @@ def _likelihoods(tables: ContingencyTables, left_out: float) -> tuple[Array, Arr
     return log_first + log_second, np.log(joint), log_first, log_second
 
 
-def _left_out_log_posterior(own: Array, all_rows: Array, prior: Array) -> Array:
+def _compute_left_out_log_posterior(own: Array, all_rows: Array, prior: Array) -> Array:
     """Return ln p(k|a, b) of a row of class k: its own class by the counts without it, the others by all rows."""
     scores = prior + all_rows
     top = np.maximum(scores.max(axis=0), MIN_LOG_SCORE)  # where no row has both
@@ -270,7 +269,7 @@ def _left_out_log_posterior(own: Array, all_rows: Array, prior: Array) -> Array:
     return np.where(prior > -np.inf, log_posterior, 0.0)
 
 
-def _double_counting(tables: ContingencyTables, share: Array) -> tuple[Array, Array]:
+def _compute_double_counting(tables: ContingencyTables, share: Array) -> tuple[Array, Array]:
     """Return E_k[r_l] − I(X;Y|C) in nats, l the other classes by their shares, and its standard error, J each.
 
     `share` is that of each class in the rows of each table, K×1×ΣB.
@@ -282,7 +281,7 @@ def _double_counting(tables: ContingencyTables, share: Array) -> tuple[Array, Ar
     more = np.where(mean > 0, more, 0.0)
     others = divide(tables.counts, (1 - share) * np.where(tables.rows > 0, tables.rows, 1.0)[tables.owner])
     weight = share * (others.sum(axis=0) - others)  # the share of the rows of other classes in this cell
-    within = mutual_information(tables)
+    within = compute_mutual_information(tables)
     elsewhere = tables.sum_levels((weight * more).sum(axis=(0, 1)))
     lever = _remove_margins(tables, weight / (tables.counts + 1))
     variance = tables.sum_levels((lever**2 * (tables.counts + 1)).sum(axis=(0, 1)))
@@ -302,7 +301,7 @@ def _remove_margins(tables: ContingencyTables, cells: Array) -> Array:
     return cells - table_rows - columns + (table_rows * first).sum(axis=1, keepdims=True)
 
 
-def gaussian_gain(
+def compute_gaussian_gain(
     values: Array, bins: tuple[LevelCodes, LevelCodes], codes: NDArray[np.int64], K: int
 ) -> tuple[float, float]:
     """Return the mean gain in ln p(k|x) of a bivariate Gaussian over naive Bayes, in nats, and its standard error.
@@ -311,28 +310,30 @@ def gaussian_gain(
     without missing values; all rows have the weight 1.
     """
     rows = np.bincount(codes, minlength=K)
-    joint = _log_posterior(_gaussian_log_likelihood(values, codes, K), codes, rows)
+    joint = _compute_log_posterior(_compute_gaussian_log_likelihood(values, codes, K), codes, rows)
     alone = []
     for j in (0, 1):
-        gaussian = _gaussian_log_likelihood(values[:, [j]], codes, K)
-        models = [gaussian, _histogram_log_likelihood(bins[j], codes, K, rows)]
-        log_posteriors = (_log_posterior(model, codes, rows) for model in models)
+        gaussian = _compute_gaussian_log_likelihood(values[:, [j]], codes, K)
+        models = [gaussian, _compute_histogram_log_likelihood(bins[j], codes, K, rows)]
+        log_posteriors = (_compute_log_posterior(model, codes, rows) for model in models)
         mean_log_posteriors = [np.maximum(each, MIN_ROW_NATS).mean() for each in log_posteriors]
         alone.append(models[int(np.argmax(mean_log_posteriors))])
-    gain = joint - _log_posterior(alone[0] + alone[1], codes, rows)
+    gain = joint - _compute_log_posterior(alone[0] + alone[1], codes, rows)
     gain = np.where(rows[codes] > 1, np.maximum(gain, MIN_ROW_NATS), 0.0)
     return float(gain.mean()), float(gain.std() / np.sqrt(len(gain)))
 
 
-def _log_posterior(likelihood: Array, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
+def _compute_log_posterior(likelihood: Array, codes: NDArray[np.int64], rows: NDArray[np.int64]) -> Array:
     """Return ln p(k|x) of each row's own class k, from ln p(x|k), n×K, and the number of rows of each class."""
-    with np.errstate(divide="ignore"):
-        scores = likelihood + np.log(rows / rows.sum())
+    scores = likelihood + log(rows / rows.sum())
     return scores[np.arange(len(codes)), codes] - log_sum_exp(scores)
 
 
-def _gaussian_log_likelihood(x: Array, codes: NDArray[np.int64], K: int) -> Array:
-    """Return the Gaussian ln p(x|k) of each row and class, by its own class without the row."""
+def _compute_gaussian_log_likelihood(x: Array, codes: NDArray[np.int64], K: int) -> Array:
+    """Return the Gaussian ln p(x|k) of each row and class, n×K, but for a constant; its own class is without the row.
+
+    In a class of one row, that row is not left out.
+    """
     n, d = x.shape
     classes = [x[codes == k] for k in range(K)]
     means = [rows.mean(axis=0) if len(rows) else x.mean(axis=0) for rows in classes]
@@ -352,8 +353,10 @@ def _gaussian_log_likelihood(x: Array, codes: NDArray[np.int64], K: int) -> Arra
     return out
 
 
-def _histogram_log_likelihood(bins: LevelCodes, codes: NDArray[np.int64], K: int, rows: NDArray[np.int64]) -> Array:
-    """Return ln p(x|k) by the bin that x is in, by its own class without the row."""
+def _compute_histogram_log_likelihood(
+    bins: LevelCodes, codes: NDArray[np.int64], K: int, rows: NDArray[np.int64]
+) -> Array:
+    """Return ln p(x|k) of each row's bin in each class, n×K; its own class is without the row."""
     B = int(bins.max()) + 1
     counts = np.bincount(codes * B + bins, minlength=K * B).reshape(K, B)
     out: Array = np.log((counts[:, bins] + LAPLACE_ALPHA) / (rows[:, None] + LAPLACE_ALPHA * B)).T

@@ -43,11 +43,17 @@ MAIN_FIGURES = ("accuracy", "log_loss", "log_loss_error", "calibration_error")
 ROUNDING_SHARE = 1e-9
 """A relative difference of numbers of rows that is rounding."""
 
+CLASS_HEADINGS = ("class", "precision", "recall", "F1", "rows")
+"""The headings of the lines that `Report.by_class` returns."""
+
 MAX_CONFUSION_CLASSES = 8
 """The number of classes up to which the confusion matrix is printed."""
 
 MAX_LISTED_CLASSES = 12
 """The number of classes up to which precision and recall of each are printed."""
+
+MAX_NOTEBOOK_CLASSES = 30
+"""The number of classes up to which notebooks show both."""
 
 
 @document()
@@ -140,7 +146,7 @@ class Report(Figures):
         with np.errstate(invalid="ignore"):
             sums = (curve.false_positives, curve.true_positives)
             false, true = (np.append(0.0, counts) / counts[-1:] for counts in sums)
-        return false, true, np.append(np.inf, _probability(curve.score))
+        return false, true, np.append(np.inf, _to_probability(curve.score))
 
     def precision_recall_curve(self, label: Any = None) -> tuple[Array, Array, Array]:
         """Return precision and recall of a class (by default the second), by rising recall, and their thresholds.
@@ -153,7 +159,7 @@ class Report(Figures):
         [0.0, 0.33, 0.67, 0.67, 0.67, 1.0]
         """
         curve = self._require_rows("a precision–recall curve").curve(self._class_index(label))
-        return curve.precision, curve.recall, _probability(curve.score)
+        return curve.precision, curve.recall, _to_probability(curve.score)
 
     def _class_index(self, label: Any) -> int:
         """Return the index of a class, by default of the second (of a single class 0); refuse an unknown one."""
@@ -245,12 +251,8 @@ class Report(Figures):
         >>> report.to_dict()["rows"]
         6
         """
-        names = (
-            REPORT_FIGURES
-            if self._nonempty_sample is None
-            else (*REPORT_FIGURES[:-1], *RANKING_FIGURES, REPORT_FIGURES[-1])
-        )
-        figures = self.select(names)
+        ranking_figures = () if self._nonempty_sample is None else RANKING_FIGURES
+        figures = self.select((*REPORT_FIGURES[:-1], *ranking_figures, REPORT_FIGURES[-1]))
         for name, value in (("reliability", self.reliability), ("brier_parts", self.brier_parts)):
             figures[name] = None if value is None else value.to_dict()
         learned = () if self.learned_share is None else ("learned_share",)
@@ -349,16 +351,22 @@ class Report(Figures):
 
     def _repr_html_(self) -> str:
         """Return figures, classes and confusion matrix, for notebooks."""
-        from deciban.metrics.report_html import show_in_notebook
+        from deciban import html_fragments as html
 
-        return show_in_notebook(self)
+        figures = [entry for entry in self.entries() if entry[0] != "accuracy"]
+        accuracy = ("accuracy", html.draw_interval(self.accuracy, self.accuracy_interval))
+        parts = [html.make_pairs([figures[0], accuracy, *figures[1:]])]
+        if 1 < len(self.classes) <= MAX_NOTEBOOK_CLASSES:
+            parts.append(html.make_confusion_table(self.classes, self.confusion))
+            parts.append(html.make_table(CLASS_HEADINGS, self.by_class(), "each class"))
+        return html.wrap_for_notebook(*parts, html.make_list(self.notes()))
 
     def __str__(self) -> str:
         entries = self.entries()
         width = max(len(name) for name, _ in entries)
         lines = [f"{name:<{width}}  {value}" for name, value in entries]
         if 1 < len(self.classes) <= MAX_LISTED_CLASSES:
-            lines += ["", *align_columns([["class", "precision", "recall", "F1", "rows"], *self.by_class()])]
+            lines += ["", *align_columns([CLASS_HEADINGS, *self.by_class()])]
         if 1 < len(self.classes) <= MAX_CONFUSION_CLASSES:
             table = [["truth \\ predicted", *(str(label) for label in self.classes), "right"]]
             for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
@@ -383,6 +391,6 @@ def _format_rows(count: int) -> str:
     return f"{format_thousands(count)} row{'' if count == 1 else 's'}"
 
 
-def _probability(log_odds: Array) -> Array:
+def _to_probability(log_odds: Array) -> Array:
     """Return p from ln p/(1−p)."""
     return np.exp(-np.logaddexp(0.0, -log_odds))

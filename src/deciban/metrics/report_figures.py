@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import Interval, area_interval, average_interval, mean_interval, wilson
 from deciban.metrics.ranking import ScoreSample
 from deciban.result import Result
@@ -44,7 +45,7 @@ class Reliability(Result):
         `rows_per_weight` is the effective number of rows per unit of weight, for the intervals.
         """
         weight, confidence, hits = bins
-        mean, share = _ratio(confidence, weight), np.minimum(_ratio(hits, weight), 1.0)
+        mean, share = divide(confidence, weight, np.nan), np.minimum(divide(hits, weight, np.nan), 1.0)
         ends = np.array([wilson(s, w * rows_per_weight) if w else (np.nan, np.nan) for s, w in zip(share, weight)])
         return cls(weight, mean, share, ends[:, 0], ends[:, 1])
 
@@ -78,7 +79,7 @@ class BrierParts(Result):
         return self.reliability - self.resolution + self.uncertainty + self.within
 
 
-def brier_parts(sample: ScoreSample, bins: int) -> BrierParts | None:
+def decompose_brier(sample: ScoreSample, bins: int) -> BrierParts | None:
     """Decompose the Brier score of the kept rows whose class their model knows; None where there is no such row."""
     rows = sample.positive_weight_rows
     is_known = rows.truth >= 0
@@ -90,16 +91,15 @@ def brier_parts(sample: ScoreSample, bins: int) -> BrierParts | None:
     weight = rows.weight / rows.weight.sum()
     parts = np.zeros(4)
     for k in range(sample.n_classes):
-        parts += _parts_of_class(np.exp(rows.log_posterior[:, k]), rows.truth == k, weight, bins)
+        parts += _decompose_class(np.exp(rows.log_posterior[:, k]), rows.truth == k, weight, bins)
     return BrierParts(*(float(part) for part in parts))
 
 
-def _parts_of_class(p: Array, o: NDArray[np.bool_], weight: Array, bins: int) -> Array:
+def _decompose_class(p: Array, o: NDArray[np.bool_], weight: Array, bins: int) -> Array:
     """Return reliability, resolution, uncertainty and within of one class, for weights that sum to 1."""
-    which = bin_index(p, bins)
-    n, sum_p, sum_o = (np.bincount(which, weights=weight * v, minlength=bins) for v in (1.0, p, o))
-    full = n > 0
-    mean_p, mean_o = (np.divide(total, n, out=np.zeros(bins), where=full) for total in (sum_p, sum_o))
+    which = find_bins(p, bins)
+    n, sum_p, sum_o = (np.bincount(which, weight * v, bins).astype(np.float64) for v in (1.0, p, o))
+    mean_p, mean_o = divide(sum_p, n), divide(sum_o, n)
     share = float(sum_o.sum())
     gap = p - mean_p[which]
     return np.array(
@@ -112,7 +112,7 @@ def _parts_of_class(p: Array, o: NDArray[np.bool_], weight: Array, bins: int) ->
     )
 
 
-def bin_index(p: Array, bins: int) -> NDArray[np.intp]:
+def find_bins(p: Array, bins: int) -> NDArray[np.intp]:
     """Return the bin of each probability: ((b−1)/B, b/B], the first with 0."""
     return np.searchsorted(np.arange(1, bins) / bins, p)
 
@@ -177,36 +177,36 @@ class Figures(Result):
     def precision(self) -> Array:
         """The share of rows of class k among those predicted as k; NaN for a class that is never predicted."""
         hits, _, predicted = self._counts
-        return _ratio(hits, predicted)
+        return divide(hits, predicted, np.nan)
 
     @property
     def recall(self) -> Array:
         """The share of the rows of class k that are predicted as k; NaN for a class without rows."""
         hits, rows, _ = self._counts
-        return _ratio(hits, rows)
+        return divide(hits, rows, np.nan)
 
     @property
     def f1(self) -> Array:
         """The harmonic mean of precision and recall, 2 hits / (rows + predicted); NaN for a class without either."""
         hits, rows, predicted = self._counts
-        return _ratio(2 * hits, rows + predicted)
+        return divide(2 * hits, rows + predicted, np.nan)
 
     @property
     def balanced_accuracy(self) -> float:
         """The mean recall of the classes that have rows: the accuracy if all classes were equally common."""
-        return _mean(self.recall)
+        return _average_finite(self.recall)
 
     @property
     def macro_f1(self) -> float:
         """The unweighted mean F1 of the classes."""
-        return _mean(self.f1)
+        return _average_finite(self.f1)
 
     @property
     def brier_parts(self) -> BrierParts | None:
         """Reliability, resolution, uncertainty and the variation within bins (`BrierParts`); None without rows."""
         if self._nonempty_sample is None or self.bins is None:
             return None
-        return brier_parts(self._nonempty_sample, self.bins.shape[1])
+        return decompose_brier(self._nonempty_sample, self.bins.shape[1])
 
     @property
     def reliability(self) -> Reliability | None:
@@ -239,12 +239,12 @@ class Figures(Result):
     @property
     def roc_auc(self) -> float:
         """The area under the ROC curve: of the second of two classes; the mean over all classes of more."""
-        return self._overall(self.roc_auc_by_class)
+        return self._combine_classes(self.roc_auc_by_class)
 
     @property
     def average_precision(self) -> float:
         """The average precision of the second of two classes; the mean over all classes of more."""
-        return self._overall(self.average_precision_by_class)
+        return self._combine_classes(self.average_precision_by_class)
 
     @property
     def weighted_roc_auc(self) -> float:
@@ -256,9 +256,9 @@ class Figures(Result):
         """The mean average precision, the classes weighted by their rows."""
         return self._weighted_mean(self.average_precision_by_class)
 
-    def _overall(self, by_class: Array) -> float:
+    def _combine_classes(self, by_class: Array) -> float:
         """Return the figure of the second of two classes; of more, or one, the mean of those that are finite."""
-        return float(by_class[1]) if len(self.classes) == 2 else _mean(by_class)
+        return float(by_class[1]) if len(self.classes) == 2 else _average_finite(by_class)
 
     def _weighted_mean(self, by_class: Array) -> float:
         """Return the mean of the finite figures of classes, weighted by their kept rows; NaN where there are none."""
@@ -287,7 +287,7 @@ class Figures(Result):
         for name in ("roc_auc", "average_precision"):
             ends = self.intervals_by_class.get(name)
             if ends is not None and np.isfinite(getattr(self, name)):
-                low, high = (self._overall(ends[:, i]) for i in (0, 1))
+                low, high = (self._combine_classes(ends[:, i]) for i in (0, 1))
                 intervals[name] = low, high
         return intervals
 
@@ -296,29 +296,24 @@ class Figures(Result):
         """K×2: the 95 % intervals of precision and recall (Wilson's), and of ranking where the rows were kept."""
         _, rows, predicted = self._counts * self._rows_per_weight
         intervals = {
-            "precision": _intervals(wilson, self.precision, predicted),
-            "recall": _intervals(wilson, self.recall, rows),
+            "precision": _compute_intervals(wilson, self.precision, predicted),
+            "recall": _compute_intervals(wilson, self.recall, rows),
         }
         if self._nonempty_sample is not None:
             own = self._nonempty_sample.class_weights * self._rows_per_weight
             others = self._nonempty_sample.positive_weight_rows.weight.sum() * self._rows_per_weight - own
-            intervals["roc_auc"] = _intervals(area_interval, self.roc_auc_by_class, own, others)
-            intervals["average_precision"] = _intervals(wilson, self.average_precision_by_class, own)
+            intervals["roc_auc"] = _compute_intervals(area_interval, self.roc_auc_by_class, own, others)
+            intervals["average_precision"] = _compute_intervals(wilson, self.average_precision_by_class, own)
         return intervals
 
 
-def _ratio(sums: Array, weight: Array) -> Array:
-    """Return each sum by its weight; NaN where the weight is 0."""
-    return np.divide(sums, weight, out=np.full(len(weight), np.nan), where=weight > 0)
-
-
-def _mean(values: Array) -> float:
+def _average_finite(values: Array) -> float:
     """Return the mean of the finite values; NaN where there are none."""
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if len(finite) else np.nan
 
 
-def _intervals(interval: Callable[..., Interval], figures: Array, *rows: Array) -> Array:
-    """Return the interval of each figure, given the numbers of its rows; NaN for a figure that is NaN."""
+def _compute_intervals(interval: Callable[..., Interval], figures: Array, *rows: Array) -> Array:
+    """Return the interval of each figure, K×2, given the numbers of its rows; NaN for a figure that is NaN."""
     pairs = zip(figures, zip(*rows))
     return np.array([(np.nan, np.nan) if np.isnan(figure) else interval(figure, *n) for figure, n in pairs])

@@ -15,7 +15,7 @@ from deciban.ledger import Moments, Needs
 from deciban.metrics.intervals import effective_rows, standard_error
 from deciban.metrics.ranking import ScoreSample
 from deciban.metrics.report import Report
-from deciban.metrics.report_figures import bin_index
+from deciban.metrics.report_figures import find_bins
 
 N_CONFIDENCE_BINS = 15
 """The default number of bins of equal width that confidences are sorted into."""
@@ -26,7 +26,7 @@ KERNEL_BLOCK_ROWS = 1 << 15
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scorecard:
-    """The sums that a report on evaluated rows needs; `a + b` is the scorecard of the rows of both.
+    """The sums that a report on evaluated rows needs, losses in nats; `a + b` is the scorecard of the rows of both.
 
     A row's class may be unknown to the model: it has no name for it, or no row of it was learned. Such a row is
     an error and counts against calibration; it is in no row of the confusion matrix and has no log-loss, since no
@@ -96,17 +96,17 @@ class Scorecard:
         if np.isnan(confidence).any():
             row = int(np.flatnonzero(np.isnan(confidence))[0])
             raise InputError(f"row {row} has no posterior (NaN), so it cannot be evaluated")
-        losses = _losses(scores, places, is_known)
+        losses = _compute_losses(scores, places, is_known)
         infinite = np.isposinf(losses)
         losses[infinite] = np.nan  # no finite mean could hold them: they are counted
-        cell, bin_of_row = places % (K + 1) * K + predicted, bin_index(confidence, bins)
+        cell, bin_of_row = places % (K + 1) * K + predicted, find_bins(confidence, bins)
         with np.errstate(over="ignore"):  # ∞ is handled where the sums of squares are used
             squares = [(w[rows] * w[rows]).sum() for rows in (slice(None), np.isfinite(losses[:, 0]), is_known)]
         return cls(
-            _sums(cell[is_known], w[is_known], K * K).reshape(K, K),
-            _sums(cell[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
+            _sum_at(cell[is_known], w[is_known], K * K).reshape(K, K),
+            _sum_at(cell[~is_known], w[~is_known], K * (K + 1)).reshape(K + 1, K),
             Moments.of(losses, np.zeros(n, dtype=np.int32), w, 1),
-            np.stack([_sums(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (predicted == places))]),
+            np.stack([_sum_at(bin_of_row, w * v, bins) for v in (1.0, confidence, is_known & (predicted == places))]),
             np.array(squares),
             np.array([n, n - is_known.sum(), infinite.sum()], dtype=np.int64),
             sample,
@@ -148,8 +148,8 @@ class Scorecard:
         if not n:
             raise InputError("there is nothing to report: no row with a class was evaluated. Hint: check the target.")
         rows, unknown, impossible = (int(count) for count in self.rows)
-        loss, error = _mean_and_error(self.losses, 0, float(self.squares[1]))
-        brier, brier_error = _mean_and_error(self.losses, 1, float(self.squares[2]))
+        loss, error = _compute_mean_and_error(self.losses, 0, float(self.squares[1]))
+        brier, brier_error = _compute_mean_and_error(self.losses, 1, float(self.squares[2]))
         truths = self.confusion.sum(axis=1) + self.unknown[:-1].sum(axis=1)
         commonest = int(truths.argmax())
         return Report(
@@ -203,7 +203,7 @@ def _check_rows(
     return log_posterior[some], places[some], w[some], None if learned is None else learned[some]
 
 
-def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.bool_]) -> Array:
+def _compute_losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.bool_]) -> Array:
     """Return −ln p(truth) and Σ_k (p(k|x) − [k is the truth])² of each row, n×2; NaN where the class is unknown."""
     out = np.full((len(truth), 2), np.nan)
     rows = np.flatnonzero(is_known)
@@ -214,12 +214,12 @@ def _losses(log_posterior: Array, truth: NDArray[np.intp], is_known: NDArray[np.
     return out
 
 
-def _sums(place: NDArray[np.intp], weight: Array, size: int) -> Array:
+def _sum_at(place: NDArray[np.intp], weight: Array, size: int) -> Array:
     """Return the sum of the weights of each place below `size`."""
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
 
-def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, float]:
+def _compute_mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, float]:
     """Return the mean of column j of losses and its standard error, by Σw² of its rows; NaN for too few rows."""
     weight = float(np.broadcast_to(losses.weight, losses.mean.shape)[0, j])
     if not weight:
@@ -231,7 +231,10 @@ def _mean_and_error(losses: Moments, j: int, squares: float) -> tuple[float, flo
 def _sum_by_kernel(
     scores: Array, truth: NDArray[Any], weight: Array, known: NDArray[np.bool_] | None, bins: int
 ) -> tuple[Any, ...] | None:
-    """Compute the sums of a `Scorecard` of many rows by a kernel; None where the rows are few or a score is NaN."""
+    """Compute the sums of a `Scorecard`, all fields but the last, by a kernel.
+
+    None where it does not apply: few rows, scores that are not contiguous, or a score that is NaN.
+    """
     n, K = scores.shape
     loops = load_kernels("score", n * K)
     if loops is None or not n or not scores.flags.c_contiguous:

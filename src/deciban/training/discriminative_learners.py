@@ -15,7 +15,6 @@ from deciban.families.family import ClassPrior
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Schema
 from deciban.linear import evidence_weights, table_design
-from deciban.linear import evidence_weights_of_texts as text_weights
 from deciban.linear.boosting import BoostingSettings, Examples, boost, narrow_classes, trace_losses, use_one_learner
 from deciban.linear.design import Shared
 from deciban.linear.evidence_weights_of_words import WordRows
@@ -216,7 +215,7 @@ def compute_out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
     return out
 
 
-def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[text_weights.TextWeights], list[Array]]:
+def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[evidence_weights.TextWeights], list[Array]]:
     """Return the fitted weights of the words of each text column, and its evidence without each row's fold."""
     found, evidence = [], []
     for X, block, family in zip(data.parts, data.basis.schema.blocks, data.basis.assumption.families):
@@ -226,8 +225,8 @@ def _fit_texts(data: TrainingRows, C: float | str) -> tuple[list[text_weights.Te
             has_unit_length = data.task.options.words.length == "l2"
             size = max(1.0, float(np.sqrt(X.nnz / X.shape[0]))) if has_unit_length else 1.0
             rows = WordRows(X, X, data.rows.codes, data.rows.weight, K, size, threads)
-            found.append(text_weights.fit_text_weights(rows, alpha / size, C, data.folded_rows.fold))
-            evidence.append(text_weights.compute_out_of_fold_evidence(rows, found[-1], data.folded_rows.fold))
+            found.append(evidence_weights.fit_text_weights(rows, alpha / size, C, data.folded_rows.fold))
+            evidence.append(evidence_weights.compute_out_of_fold_evidence(rows, found[-1], data.folded_rows.fold))
     return found, evidence
 
 

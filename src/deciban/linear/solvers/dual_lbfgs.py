@@ -264,18 +264,18 @@ class DualProblem:
         ts = [block.gradient(self.rows.sum_columns(block, alpha))]
         if len(self.first) > 1:
             ends = np.cumsum([first.size for first in self.first[1:]])[:-1].tolist()
-            extra = np.split(np.sqrt(self.freedom) * self.gram.extra_weights(alpha), ends)
+            extra = np.split(np.sqrt(self.freedom) * self.gram.compute_extra_weights(alpha), ends)
             ts += [t.reshape(first.shape) for t, first in zip(extra, self.first[1:])]
         return [t + share * first for t, first in zip(ts, self.first)] if share else ts
 
 
 def minimise(rows: Rows, l2: Sequence[Penalty], state: State, tol: float, max_iter: int) -> State:
-    """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
+    """Minimise Σ wℓ + ½ Σ l2 t² from a given state; the rows must be such that `is_applicable`."""
     mean = 1.0 if rows.weight is None else rows.total / max(len(rows.codes), 1)
     if mean != 1.0 and mean > 0.0:  # a mean weight of 1 has the same best weights, and keeps squares finite
         assert rows.weight is not None
         rows, l2 = replace(rows, weight=rows.weight / mean), [penalty / mean for penalty in l2]
-    return _search(*_start(rows, l2, state, tol >= MIN_SINGLE_PRECISION_TOL), tol, max_iter)
+    return _search(*_build_problem(rows, l2, state, tol >= MIN_SINGLE_PRECISION_TOL), tol, max_iter)
 
 
 def _search(problem: DualProblem, at: Vector, tol: float, max_iter: int) -> State:
@@ -287,7 +287,7 @@ def _search(problem: DualProblem, at: Vector, tol: float, max_iter: int) -> Stat
         problem.rescale_bias_inplace(at, gradient)
         first = problem.first_step_size(gradient)
     if not (np.isfinite(gradient @ gradient) and first > 0.0):  # numbers whose squares are not finite
-        return _finish(problem, at, gradient, 0, False)
+        return _make_state(problem, at, gradient, 0, False)
     history = LbfgsHistory.start(gradient, problem.rows.threads, problem.gram.data.dtype)
     done, small_steps, steps = False, 0, 0
     for steps in range(max_iter + 1):
@@ -311,20 +311,20 @@ def _search(problem: DualProblem, at: Vector, tol: float, max_iter: int) -> Stat
         at.add(share, step)
         gradient = problem.gradient(at, residual)
         history.update(step, share, gradient)
-    return _finish(problem, at, gradient, steps, done)
+    return _make_state(problem, at, gradient, steps, done)
 
 
-def _start(rows: Rows, l2: Sequence[Penalty], state: State, allow_single: bool) -> tuple[DualProblem, Vector]:
-    """Return the problem and its initial vector."""
+def _build_problem(rows: Rows, l2: Sequence[Penalty], state: State, allow_single: bool) -> tuple[DualProblem, Vector]:
+    """Return the problem and its initial vector; with `allow_single` in single precision, where that suffices."""
     block, M, tiny = rows.blocks[0], rows.n_scores, np.finfo(float).tiny
     assert isinstance(block, SparseBlock)
     penalty = float(np.asarray(l2[0]))
     ratios = [penalty / np.broadcast_to(p, b.width) for p, b in zip(l2[1:], rows.blocks[1:])]
     freedom = np.concatenate([np.empty(0), *ratios])
-    gram = build_gram(rows, block, _extra_features(rows) * np.sqrt(freedom))
+    gram = build_gram(rows, block, _collect_extra_features(rows) * np.sqrt(freedom))
     shares = np.bincount(rows.codes, weights=rows.weight, minlength=max(M, 2)) / max(rows.total, tiny)
     curvature = np.maximum((shares * (1.0 - shares))[-M:], 0.25 / (rows.total + 1.0))
-    row_curvature = float(curvature.mean()) * gram.mean_row_square(rows.weight)
+    row_curvature = float(curvature.mean()) * gram.compute_mean_row_square(rows.weight)
     if allow_single and row_curvature * rows.total <= MAX_CURVATURE_RATIO * penalty:
         gram.use_single_precision()
     unit = np.sqrt((penalty + row_curvature) / (curvature * max(rows.total, tiny)))
@@ -344,8 +344,8 @@ def _start(rows: Rows, l2: Sequence[Penalty], state: State, allow_single: bool) 
     return DualProblem(rows, gram, penalty, freedom, state.ts, scores, curvature, unit), at
 
 
-def _extra_features(rows: Rows) -> Array:
-    """Return the features that are not sparse, (n·M)×c."""
+def _collect_extra_features(rows: Rows) -> Array:
+    """Return the features of all blocks but the first, (n·M)×c."""
     n, M = len(rows.codes), rows.n_scores
     found = [np.empty((n * M, 0))]
     for block in rows.blocks[1:]:
@@ -393,8 +393,8 @@ def _search_line(
     return best
 
 
-def _finish(problem: DualProblem, at: Vector, gradient: Vector, steps: int, done: bool) -> State:
-    """Return the final state; its gradient is the length of the complete one, a bound that takes no extra pass."""
+def _make_state(problem: DualProblem, at: Vector, gradient: Vector, steps: int, done: bool) -> State:
+    """Return the state at a vector; its gradient is the length of the complete one, a bound that takes no pass."""
     _, bias, _ = problem.split(at.coefficients)
     length = float(np.sqrt(max(gradient @ gradient, 0.0))) / max(problem.rows.total, np.finfo(float).tiny)
     return State(problem.weights(at), bias * problem.unit, steps, done, length)

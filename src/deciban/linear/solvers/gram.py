@@ -21,7 +21,7 @@ from deciban.linear.loss_pass import Rows
 GRAM_STRIPES = 4
 """Columns are added in this many stripes, whatever the number of threads."""
 
-ROWS_PER_BLOCK = 4096
+GRAM_BLOCK_ROWS = 4096
 """Rows whose sums are combined at a time."""
 
 MAX_SINGLE_PRECISION = 1e6
@@ -35,7 +35,8 @@ MIN_SINGLE_SHARE = 1e-30
 class Gram:
     """Gram matrix of centred rows, as the columns that several rows have and one number for those of a single row.
 
-    `scale` is by column (d×M, or empty: one); `single` is Σ x² scale² over the columns of one row, n×M or n×1.
+    `data` are the stored values by column, perhaps in single precision. `scale` is by column (d×M, or empty: one);
+    `own_squares` is Σ x² scale² over the columns that a row alone has, n×M or n×1.
     `mean_products` are the products of the rows with their mean m, X diag(scale²) m, and `mean_square` is
     mᵀ diag(scale²) m: they correct the products of the rows to those of centred rows. `extra` (n·M × c) are features
     of one weight for all scores, in the unit in which they have the penalty of the others.
@@ -44,7 +45,7 @@ class Gram:
     block: SparseBlock
     data: NDArray[Any]
     scale: Array
-    single: Array
+    own_squares: Array
     mean_products: Array
     mean_square: Array
     extra: Array
@@ -58,15 +59,15 @@ class Gram:
         level = self.mean_square * total - np.einsum("ik,ik->k", self.mean_products, rows)
 
         def combine(block: slice) -> None:
-            np.multiply(self.single[block], rows[block], out=out[block])
+            np.multiply(self.own_squares[block], rows[block], out=out[block])
             out[block] -= self.mean_products[block] * total
             for part in parts:
                 out[block] += part[block]
             out[block] += level
 
-        map_small_items(combine, split_rows(len(out), ROWS_PER_BLOCK), self.threads)
+        map_small_items(combine, split_rows(len(out), GRAM_BLOCK_ROWS), self.threads)
         if self.extra.shape[1]:
-            out += (self.extra @ self.extra_weights(rows)).reshape(out.shape)
+            out += (self.extra @ self.compute_extra_weights(rows)).reshape(out.shape)
         return out
 
     def use_single_precision(self) -> None:
@@ -80,11 +81,11 @@ class Gram:
         ):
             self.data, self.buffers = self.data.astype(np.float32), []
 
-    def extra_weights(self, rows: Array) -> Array:
+    def compute_extra_weights(self, rows: Array) -> Array:
         """Compute the weights of the extra features, in their unit, from shares of rows."""
         return np.asarray(self.extra.T @ rows.reshape(-1))
 
-    def mean_row_square(self, weight: Array | None) -> float:
+    def compute_mean_row_square(self, weight: Array | None) -> float:
         """Compute the weighted mean square of a row over all scores: how far a row moves its own score."""
         X, (n, M) = self.block.X, self.mean_products.shape
         each = X.data if weight is None else X.data * np.repeat(weight, np.diff(X.indptr))
@@ -95,7 +96,10 @@ class Gram:
         return total / max(n if weight is None else float(weight.sum()), np.finfo(float).tiny)
 
     def _sum_shared_columns(self, rows: Array) -> list[NDArray[Any]]:
-        """Compute the contributions of columns that several rows have, one array per stripe."""
+        """Compute the contributions of columns that several rows have, one array (n×M) per stripe.
+
+        By kernels the arrays are buffers, which the next call overwrites.
+        """
         C, kernels = self.block.columns, self.kernels
         if kernels is None:
             several = np.diff(C.indptr) > 1
@@ -132,5 +136,5 @@ def build_gram(rows: Rows, block: SparseBlock, extra: Array) -> Gram:
     at = C.indptr[single_row]
     row, squares = C.indices[at], C.data[at] ** 2
     factors = [scale[single_row, k] ** 2 for k in range(scale.shape[1])] or [np.ones(len(single_row))]
-    single: Array = np.stack([np.bincount(row, weights=squares * factor, minlength=n) for factor in factors], axis=1)
-    return Gram(block, C.data, scale, single, mean_products, mean_square, extra, rows.kernels, rows.threads)
+    own: Array = np.stack([np.bincount(row, weights=squares * factor, minlength=n) for factor in factors], axis=1)
+    return Gram(block, C.data, scale, own, mean_products, mean_square, extra, rows.kernels, rows.threads)

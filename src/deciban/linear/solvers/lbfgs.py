@@ -11,7 +11,7 @@ curvature. At the minimum one of the two is zero, and where both are, so is the 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,8 @@ L1_STEPS_PER_ITERATION = 10
 class State:
     """Weights `ts` of every block (÷ their units), the bias of centred features, and the progress of the search.
 
-    `gradient` is the greatest absolute derivative of the mean objective; after `minimise_l1` a length.
+    `gradient` is the greatest absolute derivative of the mean objective; after `minimise_l1` and in `dual_lbfgs` the
+    length of a gradient in their own coordinates.
     """
 
     ts: list[Array]
@@ -72,11 +73,6 @@ def sample_rows(n: int, wanted: int) -> NDArray[np.intp]:
     return np.flatnonzero(hash_row_numbers(np.arange(n)) < np.uint64(2.0**64 * wanted / n))
 
 
-def count_sample_rows(width: int) -> int:
-    """Return the sample size for blocks of at most `width` features; it grows up to MIN_SAMPLE_ROWS // 4 features."""
-    return max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(width, MIN_SAMPLE_ROWS // 4))
-
-
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
     """Minimise Σ wℓ + ½ Σ l2 t² from a given state.
 
@@ -84,7 +80,8 @@ def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, 
     """
     penalties = [penalty / max(rows.total, np.finfo(float).tiny) for penalty in l2]
     widest = max((block.width for block in rows.blocks), default=1)
-    sample = sample_rows(len(rows.codes), count_sample_rows(widest))
+    wanted = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_WEIGHT * min(widest, MIN_SAMPLE_ROWS // 4))
+    sample = sample_rows(len(rows.codes), wanted)
     if len(sample) == len(rows.codes):
         return _search_rows(rows, rows, penalties, state, tol, max_iter)
     some = rows.take(sample)
@@ -104,7 +101,12 @@ def _search_rows(
     rows: Rows, some: Rows, penalties: Sequence[Array | float], state: State, tol: float, max_iter: int
 ) -> State:
     """Search over `rows`, preconditioned by the curvature of `some` rows where each round begins."""
-    return search(lambda at: PreconditionedObjective.build(at, rows, some, penalties), state, tol, max_iter)
+
+    def build(at: State) -> PreconditionedObjective:
+        preconditioners = build_preconditioners(some, at.ts, at.bias, penalties)
+        return PreconditionedObjective(rows, penalties, preconditioners, [*at.ts, at.bias])
+
+    return search(build, state, tol, max_iter)
 
 
 def search(build: Callable[[State], "PreconditionedObjective"], state: State, tol: float, max_iter: int) -> State:
@@ -195,12 +197,7 @@ class PreconditionedObjective:
     start: list[Array]
     last: tuple[Array, float, Array] | None = None
     max_gradient: float = np.inf
-
-    @classmethod
-    def build(cls, state: State, rows: Rows, some: Rows, penalties: Sequence[Array | float]) -> Self:
-        """Build the objective with preconditioners from the curvature of some rows at this state."""
-        preconditioners = build_preconditioners(some, state.ts, state.bias, penalties)
-        return cls(rows, penalties, preconditioners, [*state.ts, state.bias])
+    """The greatest absolute derivative by weights and bias at the last evaluation."""
 
     def pack(self) -> Array:
         """Return the coordinates of the starting weights and bias as one vector."""

@@ -34,7 +34,7 @@ MAX_SCREENING_ROUNDS = 20
 class LogisticFit:
     """The result of a search. `parts` are the weights of each block of features, `bias` has one number per score.
 
-    `gradient` is the greatest derivative of the mean objective, `n_iter` the number of steps over all rows.
+    `gradient` is that of the last `State`, `n_iter` the number of steps over all rows.
     `separable`: there is no penalty and every row is predicted correctly, so longer weights would always be better.
     """
 
@@ -119,6 +119,7 @@ def _search(parts: Sequence[Part], rows: Rows, first: State, tol: float, max_ite
 
 @cache
 def _is_scipy_installed() -> bool:
+    """Return whether SciPy can be imported, by importing it."""
     try:
         import scipy  # noqa: F401
     except ModuleNotFoundError:
@@ -127,6 +128,7 @@ def _is_scipy_installed() -> bool:
 
 
 def _is_screened(part: Part) -> bool:
+    """Return whether only some columns of a part are fitted at a time: those of many under an L1 penalty."""
     return not isinstance(part, Shared) and part.l1 > 0 and part.width >= MIN_SCREENED_COLUMNS
 
 
@@ -181,7 +183,7 @@ def _fit_columns(
 def prepare_rows(
     parts: Sequence[Part], codes: Codes, weight: Array | None, n_classes: int, intercept: bool, threads: int
 ) -> Rows:
-    """Convert parts to blocks that are ready for passes."""
+    """Convert parts to blocks that are ready for passes; few columns of a sparse part become dense."""
     codes, M = np.ascontiguousarray(codes, dtype=np.int32), count_scores(n_classes)
     work = M * sum(int(part.X.nnz if isinstance(part, Sparse) else part.X.size) for part in parts)
     kernels = load_kernels("logistic_loss", work)
@@ -192,7 +194,7 @@ def prepare_rows(
 
 
 def _scale_penalties(penalties: Sequence[float], rows: Rows, power: int) -> list[Array | float]:
-    """Convert the penalty of every block to the units of its weights."""
+    """Convert the penalty of every block to the units of its weights; `power` is 2 of squares, 1 of sizes."""
     return [p if block.unit is None else p * block.unit**power for p, block in zip(penalties, rows.blocks)]
 
 

@@ -21,7 +21,7 @@ MAX_WEIGHTS = 400
 MAX_PRODUCTS = 1 << 27
 """The greatest number of multiplications per Hessian: beyond it a step takes longer than many gradient steps."""
 
-MAX_ROWS = 1 << 15
+MAX_NEWTON_ROWS = 1 << 15
 """The greatest number of rows: with more a search that fits a sample first is as fast."""
 
 MAX_RELATIVE_RESIDUAL = 1e-3
@@ -46,7 +46,7 @@ def is_applicable(rows: Rows, l2: Sequence[Array | float], state: State) -> bool
 
 def make_dense_if_small(parts: Sequence[Part], n: int, n_scores: int) -> Sequence[Part]:
     """Convert sparse parts to dense ones where that makes Newton's method applicable."""
-    is_penalised = all(part.l2 > 0 and not part.l1 and getattr(part, "scale", None) is None for part in parts)
+    is_penalised = all(part.l2 > 0 and not part.l1 and part.scale is None for part in parts)
     is_wide = any(isinstance(part, Sparse) and part.width > n for part in parts)
     if is_wide or not is_penalised or not _is_small(n, n_scores * (1 + sum(part.width for part in parts))):
         return parts
@@ -54,7 +54,7 @@ def make_dense_if_small(parts: Sequence[Part], n: int, n_scores: int) -> Sequenc
 
 
 def _is_small(n_rows: int, n_weights: int) -> bool:
-    return n_rows <= MAX_ROWS and n_weights <= MAX_WEIGHTS and n_rows * n_weights**2 <= MAX_PRODUCTS
+    return n_rows <= MAX_NEWTON_ROWS and n_weights <= MAX_WEIGHTS and n_rows * n_weights**2 <= MAX_PRODUCTS
 
 
 class SmallPredictor:
@@ -130,7 +130,7 @@ class Point(NamedTuple):
 
 
 def minimise(rows: Rows, l2: Sequence[Array | float], state: State, tol: float, max_iter: int) -> State:
-    """Minimise Σ wℓ + ½ Σ l2 t² from a given state."""
+    """Minimise Σ wℓ + ½ Σ l2 t² from a given state; it stops unconverged where a slope has no curvature."""
     small, w = SmallPredictor(rows), np.ones(len(rows.codes)) if rows.weight is None else rows.weight
     penalty = small.pack([np.broadcast_to(h, t.shape) for h, t in zip(l2, state.ts)], np.zeros(rows.n_scores))
 

@@ -61,9 +61,11 @@ def _precondition_by_matrices(inverse_lower: Array, lower: Array) -> Preconditio
 def _remove_direction(inner: Preconditioner, common: Array) -> Preconditioner:
     """Remove the direction which changes no posterior from a preconditioner: an equal change of all classes' scores.
 
-    `common` is that direction for every feature, M×d and of length one. The penalty pulls it to zero, and a search
-    that moves along it would take long to return.
+    `common` is that direction for every feature, M×d or M×1 (M for the bias), of length one; a single score has none.
+    The penalty pulls it to zero, and a search that moves along it would take long to return.
     """
+    if len(common) == 1:
+        return inner
 
     def project(t: Array) -> Array:
         return np.asarray(t - common * np.sum(common * t, axis=0))
@@ -86,7 +88,7 @@ def _compute_common_direction(n_scores: int, scale: Array | None) -> Array:
 def build_preconditioners(
     rows: Rows, ts: Sequence[Array], bias: Array, l2: Sequence[Array | float]
 ) -> list[Preconditioner]:
-    """Return one for every block, then one for the bias, from the mean loss's curvature at these weights."""
+    """Return preconditioners of the blocks and, last, of the bias, from the mean loss's curvature at the weights."""
     p, curvature, bias_curvature = _compute_row_curvature(rows, ts, bias)
     found: list[Preconditioner] = []
     for block, penalty in zip(rows.blocks, l2):
@@ -100,23 +102,19 @@ def build_preconditioners(
             inner = _factor_classwise(block, curvature, penalty)
         else:
             inner = precondition_by_factor(_compute_diagonal_factor(block, curvature, penalty))
-        found.append(inner if M == 1 else _remove_direction(inner, _compute_common_direction(M, block.scale)))
+        found.append(_remove_direction(inner, _compute_common_direction(M, block.scale)))
     return [*found, _precondition_bias(bias_curvature)]
 
 
 def _precondition_bias(curvature: Array) -> Preconditioner:
-    M, of_bias = len(curvature), precondition_by_factor(_compute_inverse_root(curvature))
-    return of_bias if M == 1 else _remove_direction(of_bias, np.full(M, M**-0.5))
+    M = len(curvature)
+    return _remove_direction(precondition_by_factor(_compute_inverse_root(curvature)), np.full(M, M**-0.5))
 
 
 def precondition_by_hessians(hessians: Array, bias_curvature: Array, l2: Array | float) -> list[Preconditioner]:
     """Return a preconditioner of one block and one of the bias, from the Hessian of each score's weights, M×d×d."""
-    inner = _factor_hessians(hessians, l2)
-    M = len(hessians)
-    return [
-        inner if M == 1 else _remove_direction(inner, _compute_common_direction(M, None)),
-        _precondition_bias(bias_curvature),
-    ]
+    common = _compute_common_direction(len(hessians), None)
+    return [_remove_direction(_factor_hessians(hessians, l2), common), _precondition_bias(bias_curvature)]
 
 
 def compute_diagonal_factors(
@@ -129,7 +127,7 @@ def compute_diagonal_factors(
 
 
 def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tuple[Array, Array, Array]:
-    """Return p of every row, w·p(1 − p) as a share of all weight, and its sum."""
+    """Return p of every row, w·p(1 − p) as a share of all weight, both n×M, and the sum of the latter, M."""
     p = compute_probabilities(rows.scores(ts, bias))
     curvature = p * (1.0 - p)
     if rows.weight is not None:
@@ -141,6 +139,7 @@ def _compute_row_curvature(rows: Rows, ts: Sequence[Array], bias: Array) -> tupl
 def _compute_diagonal_factor(
     block: DenseBlock | SparseBlock | SharedBlock, curvature: Array, l2: Array | float
 ) -> Array:
+    """Return the factor of each weight of a block: one over the root of its own second derivative."""
     squares = block.sum_squares(curvature)
     return _compute_inverse_root((squares if block.scale is None else squares * block.scale**2) + l2)
 

@@ -59,7 +59,7 @@ SIGNS = {"→": "recommended", "≈": "as good"}
 
 def _make_table(comparison: Any) -> list[list[str]]:
     """Return the table of a comparison: a line for each learner, its sign in words at the end."""
-    head, *lines = comparison_advice.table(comparison, False)
+    head, *lines = comparison_advice.tabulate_learners(comparison, False)
     words = [[*line[1:], SIGNS.get(line[0].strip(), "")] for line in lines]
     return [[*(HEADS.get(name, name).capitalize() for name in head[1:]), ""], *words]
 
