@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deciban.html_fragments import Markup, element, join, make_list, make_table, wrap_for_notebook
+from deciban.html_fragments import Markup, element, join, make_notes, make_table, wrap_for_notebook
 from deciban.metrics.comparison_advice import curve_table, signs, table
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def show_comparison(comparison: Comparison) -> Markup:
     notes = [signs(comparison), comparison.measured, *comparison.notes]
     if comparison.growth is not None:
         notes.insert(0, comparison.curve_summary)
-    return join(learners, element("p", element("b", comparison.advice)), curves, make_list(notes))
+    return join(learners, element("p", element("b", comparison.advice)), curves, make_notes(notes))
 
 
 def show_in_notebook(comparison: Comparison) -> str:

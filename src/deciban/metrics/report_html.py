@@ -9,7 +9,7 @@ from deciban.html_fragments import (
     draw_interval,
     join,
     make_confusion_table,
-    make_list,
+    make_notes,
     make_pairs,
     make_table,
     wrap_for_notebook,
@@ -32,7 +32,7 @@ def show_report(report: Report) -> Markup:
     if 1 < len(report.classes) <= MAX_TABLE_CLASSES:
         parts.append(make_confusion_table(report.classes, report.confusion))
         parts.append(make_table(CLASS_HEADINGS, report.by_class(), "each class"))
-    return join(*parts, make_list(report.notes()))
+    return join(*parts, make_notes(report.notes()))
 
 
 def show_in_notebook(report: Report) -> str:

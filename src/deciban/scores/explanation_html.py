@@ -11,7 +11,7 @@ from deciban.html_fragments import (
     element,
     highlight_passages,
     join,
-    make_list,
+    make_notes,
     wrap_for_notebook,
 )
 from deciban.scores.explanation import REMAINDER, Explanation, Reason, TextExplanation, format_odds
@@ -28,7 +28,7 @@ def show_in_notebook(explanation: Explanation) -> str:
     n = len(explanation)
     rows = [show_row(explanation, row) for row in range(min(n, MAX_SHOWN_ROWS))]
     more = [f"… and {n - MAX_SHOWN_ROWS} rows more"] if n > MAX_SHOWN_ROWS else []
-    return wrap_for_notebook(*rows, make_list(more))
+    return wrap_for_notebook(*rows, make_notes(more))
 
 
 def show_row(explanation: Explanation, row: int = 0, most: int = MAX_SHOWN_REASONS) -> Markup:
@@ -36,7 +36,7 @@ def show_row(explanation: Explanation, row: int = 0, most: int = MAX_SHOWN_REASO
     row = range(len(explanation))[row]
     caption = f"{explanation.winner[row]} rather than {explanation.runner_up[row]}"
     waterfall = draw_reasons(explanation.reasons(row), float(explanation.total[row]), caption, most)
-    unseen = make_list(str(value) for value in explanation.unseen_values(row))
+    unseen = make_notes(str(value) for value in explanation.unseen_values(row))
     return element("section", waterfall, *show_texts(explanation, row), unseen)
 
 
