@@ -140,9 +140,7 @@ def _measure_blank_row(model: Model, k: int, l: int) -> float:
     for kind, features in model._layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
-        rows.append(
-            np.full((1, len(features)), -1) if kind in ("levels", "pairs") else np.full((1, len(features)), np.nan)
-        )
+        rows.append(np.full((1, len(features)), -1 if kind in ("levels", "pairs") else np.nan))
     return _sum_prior_evidence(model._scorer.explain(rows, (k, l), model._labels, engines.thread_count(None)))
 
 
@@ -192,7 +190,7 @@ def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
     scores = conditional.scores_at(x)
     decibans = t * DECIBAN * (scores[:, k] - scores[:, l])
     ranges = _split_at_extremum(decibans)
-    branches = [_mark_branch(x[i:j], decibans[i:j], conditional.is_count) for i, j in ranges]
+    branches = [_make_branch(x[i:j], decibans[i:j], conditional.is_count) for i, j in ranges]
     return Scale(conditional.name, tuple(branches))
 
 
@@ -206,7 +204,7 @@ def _split_at_extremum(decibans: Array) -> list[tuple[int, int]]:
     return halves
 
 
-def _mark_branch(x: Array, decibans: Array, integer: bool) -> Branch:
+def _make_branch(x: Array, decibans: Array, integer: bool) -> Branch:
     """Return the branch of `decibans` at numbers x, with marks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 

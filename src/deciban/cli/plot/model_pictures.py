@@ -107,7 +107,7 @@ def _read_row(table: TableInput, row: int) -> RowRange:
 )  # fmt: skip
 def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_columns: bool, **options: Any) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
-    from deciban.plots.plot_rows import draw_sample
+    from deciban.plots.plot_rows import choose_drawn_rows
 
     with direct_role_hints_to_training(), open_table(options) as table:
         picture.check([model, *table.paths])
@@ -116,7 +116,7 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
         name = opened.classes[k]
         with show_spinner("reading and drawing …"):
             odds, hits = odds_and_hits(opened, table, k, allow_missing_columns)
-            rows = draw_sample(len(odds))
+            rows = choose_drawn_rows(len(odds))
             drawn = plots.sigmoid(odds[rows], hits[rows], label=name)
         shown = "" if len(rows) == len(odds) else f" ({len(rows)} of them shown)"
         picture.save(drawn, f"the probability of {name} for {len(odds)} rows{shown}")
