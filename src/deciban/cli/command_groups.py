@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deciban.errors import UsageError
+from deciban.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from deciban.cli.parser import Command
@@ -62,8 +62,6 @@ class Group(NamedTuple):
 
     def find(self, name: str) -> Command | Group:
         """Import and return the command or group of commands of this name; raise a UsageError if there is none."""
-        from deciban.errors import did_you_mean
-
         if name.startswith("-"):
             raise UsageError(f"No such option: {name}")
         if name not in self.commands:

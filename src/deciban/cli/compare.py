@@ -18,7 +18,7 @@ from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option, switch, without
 from deciban.cli.render import Screen, format_row_count, quote_word, shorten
 from deciban.cli.training_options import call_on_table, find_target, format_training_command
-from deciban.option_values import NumberRange, split_list
+from deciban.option_values import NumberRange, join_list, split_list
 
 if TYPE_CHECKING:
     from deciban.metrics.comparison import Comparison
@@ -191,7 +191,7 @@ def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str
         return
     out.print_heading("Next")
     out.print_line("measure whether the whole model improves, with these options and without them:")
-    joins = [f"--join {quote_word(a.join_list(block))}" for block in found.blocks]
+    joins = [f"--join {quote_word(join_list(block))}" for block in found.blocks]
     skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
     where = " ".join(map(quote_word, data)) or "DATA"
     out.print_command(f"deciban evaluate {where} --target {quote_word(found.target)} {' '.join([*skips, *joins])}")

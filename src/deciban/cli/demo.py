@@ -77,7 +77,7 @@ def show_results(out: Screen, tumours: SplitResults, digits: SplitResults, forge
     out.print(make_table(tumours.results))
     out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
     if tumours.reason is not None:
-        explain(out, tumours.reason)
+        show_reason(out, tumours.reason)
     out.print_heading("Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
     out.print(make_table(digits.results))
     out.print_heading("Forgetting", "learn everything, forget a part: equal to never having learned it.")
@@ -97,7 +97,7 @@ def make_table(results: Sequence[Result]) -> Table:
     return shown
 
 
-def explain(out: Screen, reason: Reason) -> None:
+def show_reason(out: Screen, reason: Reason) -> None:
     """Print the evidence for one prediction, its sum, and the probability that follows from it."""
     out.print_heading("Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)

@@ -65,7 +65,7 @@ def evaluate(
 
 
 def _make_title(report: Report, table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return the title of a report, which says whether its rows were learned."""
+    """Return the title of a report, which says whether the model learned the rows that it is evaluated on."""
     if options["model"] is None:
         return f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
     rows = "rows that it may not have learned from"
@@ -85,6 +85,7 @@ def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:
 
 
 def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
+    """Evaluate the model of --model on a table; refuse the options of training."""
     training = {"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)}
     for name, value in training.items():
         if value is not None and name != "weights":
@@ -125,6 +126,7 @@ def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> N
 
 
 def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], as_json: bool) -> None:
+    """Print the settings with their figures, as JSON or as a table, and then the command or call of the best."""
     if as_json:
         print_json(choice.to_dict())
         return

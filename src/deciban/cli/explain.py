@@ -119,14 +119,14 @@ def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
     width = min(widest, out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
         padded = set_cell_size(shorten(name, width), width)
-        bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}"
+        bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {_draw_signed_bar(value, largest)}"
         out.print(bar.rstrip(), soft_wrap=True)
     total = f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}"
     out.print(total.rstrip(), soft_wrap=True)
 
 
-def draw_bar(value: float, largest: float) -> str:
-    """Draw evidence as a bar: to the right for the class, to the left against it."""
+def _draw_signed_bar(value: float, largest: float) -> str:
+    """Draw evidence as a bar: to the right for the class, to the left against it; nothing if it is undefined."""
     if math.isnan(value):
         return ""
     length = BAR_WIDTH if math.isinf(value) else round(BAR_WIDTH * min(1.0, abs(value) / largest))

@@ -1,6 +1,4 @@
-"""Files of commands: model files that are opened, files and folders that are written completely or not at all, and
-JSON on standard output.
-"""
+"""Files and folders that commands write, completely or not at all; model files and JSON on standard output."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ ENDING = ".deciban"
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Refuse, before any work is done, a file that cannot be written or that is being read."""
+    """Refuse, before any work is done, a file that cannot be written or that is one of the inputs; accept "-"."""
     if str(path) == "-":
         return
     from deciban.atomic_write import check_writable

@@ -47,7 +47,7 @@ def inspect(model: Path, most: int, table: str | None, json: bool) -> None:
         facts = {"file": str(model), **origin, "options": describe_options(found)}
         print_json({**facts, **description.to_dict()})
         return
-    _show(model, found, description, most)
+    _show_model(model, found, description, most)
 
 
 def _show_table(path: Path, found: Any, column: str, most: int, as_json: bool) -> None:
@@ -87,8 +87,9 @@ def _show_estimator(found: Any, as_json: bool) -> None:
         out.print_line(facts["calibration"])
 
 
-def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.report_screen import format_missing, show_classes, show_markers, show_strongest
+def _show_model(path: Path, model: Model, description: Description, most: int) -> None:
+    """Print a table model: facts, classes, assumptions, all columns, and the evidence of the `most` strongest."""
+    from deciban.cli.report_screen import show_classes, show_columns, show_markers, show_strongest
 
     out = Screen()
     out.print_title(f"{path}: a model of {model.target}")
@@ -114,15 +115,14 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
         assumptions.append((name.replace("_", " "), text))
     out.print_pairs(assumptions)
     out.print_heading("Columns")
-    body = [[note.name, note.role, note.reason + format_missing(note)] for note in description.columns]
-    out.print_table(["column", "role", "why"], body, wide=2)
+    show_columns(out, description.columns, len(description.columns))
     show_markers(out, description)
     out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, most)
-    _show_columns(out, model, description, most)
+    _show_evidence_by_class(out, model, description, most)
 
 
-def _show_columns(out: Any, model: Model, description: Description, most: int) -> None:
+def _show_evidence_by_class(out: Screen, model: Model, description: Description, most: int) -> None:
     """Print the telltales of texts, and a sentence for each class of the other strongest columns."""
     from deciban.cli.report_screen import show_telltales
 
@@ -159,10 +159,11 @@ TITLES = {
     "blocks": ("Joined", "columns that are modelled jointly"),
     "options": ("Assumptions", ""),
 }
+"""The heading of each part of the differences, and what is next to it."""
 
 
 def _show_differences(first: str, second: str, found: dict[str, Any], most: int) -> None:
-    """Print the differences."""
+    """Print the parts in which two models differ; at most `most` columns, and three times as many of other parts."""
     out = Screen()
     out.print_title(f"{first} → {second}")
     if found["same"]:

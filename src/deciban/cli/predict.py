@@ -49,7 +49,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
     with direct_role_hints_to_training(), open_table(options) as table:
         check_safe_cells(output, json, safe_cells)
         check_output(output or "-", [*table.paths, model])
-        loaded, rule = _make_rule(open_model(model), options)
+        loaded, rule = _resolve_decision(open_model(model), options)
         table = table.for_model(loaded)
         source = table.open()
         if table.spark is not None:
@@ -79,8 +79,8 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
         answers.monitor.warn()
 
 
-def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
-    """Return the model with the priors of --prior, and the rule by which rows are decided."""
+def _resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
+    """Return the model with the priors of --prior, and the rule of decision; None: the most probable class."""
     from deciban.scores.posterior import build_rule
 
     model = model if options["prior"] is None else model.with_priors(parse_prior(options["prior"]))
@@ -90,18 +90,17 @@ def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decisio
 
 
 def _print_counts(called: Counter[str], out: str | None) -> None:
-    """Print the number of rows of each class to standard error, unless the rows go to standard output."""
+    """Print the number of rows of the commonest classes to standard error, unless the rows go to standard output."""
     if out is None or out == "-":
         return
     from deciban.cli.render import format_count, format_row_count
     from deciban.model.predictions import UNDECIDED
 
-    undecided = called.pop(UNDECIDED, 0)
-    most = ", ".join(f"{label} {format_count(n)}" for label, n in called.most_common(5) if n)
-    more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
-    more += f"; undecided {format_count(undecided)}" if undecided else ""
-    rows = undecided + called.total()
-    print_stderr(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))
+    decided = Counter({label: n for label, n in called.items() if label != UNDECIDED})
+    most = ", ".join(f"{label} {format_count(n)}" for label, n in decided.most_common(5) if n)
+    more = f" and {len(decided) - 5} other classes" if len(decided) > 5 else ""
+    more += f"; undecided {format_count(called[UNDECIDED])}" if called[UNDECIDED] else ""
+    print_stderr(f"{format_row_count(called.total())} to {out}" + (f": {most}{more}" if most else ""))
 
 
 BATCH_ROWS = 1 << 16
@@ -122,13 +121,12 @@ def sample(model: Path, rows: int, seed: int | None, output: str | None, json: b
     check_safe_cells(output, json, safe_cells)
     check_output(output or "-", [model])
     found, rng = open_model(model), np.random.default_rng(seed)
-    drawn = found.sample(min(rows, BATCH_ROWS), rng)
-    with open_table_writer(output, json, drawn.schema, safe_cells) as write:
-        left = rows
-        while drawn.num_rows:
-            for batch in drawn.to_batches():
+    starts = range(0, max(rows, 1), BATCH_ROWS)
+    tables = (found.sample(min(rows - start, BATCH_ROWS), rng) for start in starts)
+    first = next(tables)
+    with open_table_writer(output, json, first.schema, safe_cells) as write:
+        for table in chain([first], tables):
+            for batch in table.to_batches():
                 write(batch)
-            left -= drawn.num_rows
-            drawn = found.sample(min(left, BATCH_ROWS), rng) if left else drawn.slice(0, 0)
     if output is not None and output != "-":
         print_stderr(f"{rows} rows to {output}")

@@ -13,10 +13,10 @@ from deciban.formatting import format_thousands
 from deciban.formatting import to_one_line as to_one_line
 
 MAX_NAME_WIDTH = 30
-"""The characters of a name that are shown."""
+"""The columns of the screen that a name takes at most."""
 
 MAX_LINE_WIDTH = 100
-"""The characters of a line on a wide terminal; longer lines are hard to read."""
+"""The columns of the screen that are used on a wide terminal; longer lines are hard to read."""
 
 
 class Screen(Console):
@@ -32,7 +32,7 @@ class Screen(Console):
         self.print(to_one_line(title), style="bold", soft_wrap=True)
 
     def print_heading(self, title: str, what: str = "") -> None:
-        """Print a heading and, on the same line, an explanation."""
+        """Print an empty line, then a heading in bold and, on the same line, an explanation."""
         self.print()
         explanation = to_one_line(f"  {what}") if what else ""
         self.print(Text.assemble((to_one_line(title), "bold"), explanation), soft_wrap=True)
@@ -57,7 +57,10 @@ class Screen(Console):
         self, head: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = (),
         wide: int | None = None,
     ) -> None:  # fmt: skip
-        """Print a table without rules; long names lose their middle, and only the column `wide` is wrapped."""
+        """Print a table without rules: columns in `right` end at the right, and only the column `wide` is wrapped.
+
+        Long names in the first column lose their middle.
+        """
         body = [[shorten(str(row[0]), MAX_NAME_WIDTH), *(to_one_line(str(cell)) for cell in row[1:])] for row in rows]
         shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for i, name in enumerate(head):

@@ -13,7 +13,7 @@ from deciban.errors import UsageError
 from deciban.formatting import escape_controls
 from deciban.sources.table_writers import Change, Write, neutralise_formula, open_format
 
-ENDINGS = {
+FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".jsonl": "jsonl",
@@ -23,15 +23,16 @@ ENDINGS = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+"""The format of a table by the ending of its file."""
 
 
 def output_format(out: str | None, as_json: bool) -> str:
     """Return the format of the file's ending; for standard output CSV, or JSON lines with --json."""
     if out is None or out == "-":
         return "jsonl" if as_json else "csv"
-    form = ENDINGS.get(Path(out).suffix.lower())
+    form = FORMATS.get(Path(out).suffix.lower())
     if form is None:
-        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
+        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(FORMATS)}")
     return form
 
 

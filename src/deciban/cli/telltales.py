@@ -14,7 +14,8 @@ from deciban.cli.files import check_output, print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
 from deciban.cli.render import Screen, format_count, shorten
 from deciban.cli.table_output import check_safe_cells, open_table_writer
-from deciban.errors import InputError
+from deciban.errors import InputError, unknown_class_error
+from deciban.formatting import format_word
 from deciban.load_model import load
 
 LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
@@ -54,7 +55,7 @@ def telltales(
         for label in select_classes(loaded, labels)
     ]
     if output is not None:
-        _write(classes, output, json, safe_cells)
+        _write_table(classes, output, json, safe_cells)
     elif json:
         print_json([{"class": label, "words": _make_rows(words)} for label, words in classes])
     else:
@@ -67,7 +68,7 @@ def _make_rows(words: Sequence[Any]) -> list[dict[str, Any]]:
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
-def _write(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool, safe_cells: bool) -> None:
+def _write_table(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool, safe_cells: bool) -> None:
     """Write a row for each word to a table file; for the path - to stdout, as CSV or JSON lines."""
     rows = [{"class": str(label), **row} for label, words in classes for row in _make_rows(words)]
     texts = [("class", pa.string()), ("word", pa.string())]
@@ -82,8 +83,6 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     """Print a table for each class and its words; if there are many classes, words with their decibans, as many to a
     line as fit.
     """
-    from deciban.formatting import format_word
-
     screen = Screen()
     screen.print_title(f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
@@ -105,8 +104,7 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
 
 
 def _print_words(screen: Screen, words: Sequence[Any]) -> None:
-    from deciban.formatting import format_word
-
+    """Print a table with a line for each word; without intervals where a word has none."""
     has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in words)
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
     body = [
@@ -124,8 +122,6 @@ def _print_words(screen: Screen, words: Sequence[Any]) -> None:
 
 def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
     """Return the classes of a model with these names, each once; all classes in order if none is named."""
-    from deciban.errors import unknown_class_error
-
     classes = model.classes_.tolist() if hasattr(model, "classes_") else list(model.classes)
     known = {str(label): label for label in classes}
     for label in labels or ():

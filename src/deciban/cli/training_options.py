@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import deciban
 from deciban.cli.error_handling import progress
 from deciban.cli.inputs import STDIN, TableInput
-from deciban.cli.options import MODEL_OPTIONS, join_list, parse_roles, select_options
+from deciban.cli.options import MODEL_OPTIONS, parse_roles, select_options
 from deciban.errors import InputError, UsageError, list_names
 from deciban.load_model import open_model
-from deciban.option_values import parse_prior, split_list
+from deciban.option_values import join_list, parse_prior, split_list
 from deciban.sources.source import FileOptions, find_column
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ LIKE_OPTIONS = (
 
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return the name of the target, with --folders "class"; UsageError if none is given.
+    """Return the name of the target, also if it is given by its number; with --folders "class".
 
-    Raises InputError for one folder without --classes.
+    Raises UsageError if none is given, and InputError for one folder without --classes.
     """
     target = options.get("target")
     if table.reading.format == "folders" and target in (None, "class"):

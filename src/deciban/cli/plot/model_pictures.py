@@ -13,7 +13,7 @@ from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.errors import InputError
+from deciban.errors import InputError, list_names, unknown_class_error
 from deciban.load_model import open_model
 from deciban.option_values import split_list
 from deciban.sources.row_views import CopyingView, RowRange
@@ -115,7 +115,7 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
         k = find_class(opened, label)
         name = opened.classes[k]
         with show_spinner("reading and drawing …"):
-            odds, hits = odds_and_hits(opened, table, k, allow_missing_columns)
+            odds, hits = compute_log_odds_and_hits(opened, table, k, allow_missing_columns)
             rows = choose_drawn_rows(len(odds))
             drawn = plots.sigmoid(odds[rows], hits[rows], label=name)
         shown = "" if len(rows) == len(odds) else f" ({len(rows)} of them shown)"
@@ -123,9 +123,7 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
 
 
 def find_class(model: Model, label: str | None) -> int:
-    """Return the index of the class of --class, or of the second of two classes."""
-    from deciban.errors import list_names, unknown_class_error
-
+    """Return the index of the class of --class, without it that of the last of at most two classes."""
     names = [str(name) for name in model.classes]
     if label is None and len(names) > 2:
         raise InputError(f"the model has {len(names)} classes. Hint: --class names one of {list_names(names, 8)}")
@@ -134,7 +132,7 @@ def find_class(model: Model, label: str | None) -> int:
     return len(names) - 1 if label is None else names.index(label)
 
 
-def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) -> tuple[Any, Any]:
+def compute_log_odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) -> tuple[Any, Any]:
     """Return ln[p / (1 − p)] of class k, and whether class k is the true one, for each row whose class is known."""
     import numpy as np
 
