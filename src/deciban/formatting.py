@@ -135,7 +135,7 @@ def format_with_error(value: float, error: float, digits: int = 4) -> str:
 
 
 def format_decimal(value: float, digits: int = 4) -> str:
-    """Format a number ≥ 0, such as a probability or a density, in `digits` significant digits.
+    """Format a number ≥ 0, such as a probability or a density, in `digits` significant digits; a dash for NaN.
 
     >>> format_decimal(0.6), format_decimal(0.020571), format_decimal(2.5e-9), format_decimal(0.0)
     ('0.6000', '0.02057', '2.500e-09', '0')
@@ -167,7 +167,7 @@ def format_quotient(above: float, below: float) -> str:
 
 
 def to_one_line(text: str) -> str:
-    """Replace control characters, which could break a screen or act on a terminal, by spaces.
+    """Replace each character that is not printable, and could break a screen or act on a terminal, by a space.
 
     >>> to_one_line("two\\nlines")
     'two lines'

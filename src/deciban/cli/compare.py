@@ -16,8 +16,8 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option, switch, without
-from deciban.cli.render import Screen, format_row_count, quote_word, shorten
-from deciban.cli.training_options import call_on_table, find_target, format_training_command
+from deciban.cli.render import Screen, format_row_count, shorten
+from deciban.cli.training_options import call_on_table, find_target, format_training_command, quote_word
 from deciban.option_values import NumberRange, join_list, split_list
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def evaluate(
             _show_choice(choice, table, options, json)
             return
         report = evaluate_table(table, options)
-        show(report, _make_title(report, table, options), json, requests)
+        _show_report(report, _make_title(report, table, options), json, requests)
 
 
 def _make_title(report: Report, table: TableInput, options: Mapping[str, Any]) -> str:
@@ -96,7 +96,7 @@ def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
         return deciban.evaluate(table.source, model=model, progress=rows, **given, **table.source_options)
 
 
-def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests) -> None:
+def _show_report(report: Report, title: str, as_json: bool, requests: d.DecisionRequests) -> None:
     """Print the figures of a report, and the answers to the requests, as JSON or as tables."""
     if as_json:
         print_json(report.to_dict() | requests.to_dict(report))

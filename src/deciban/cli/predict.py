@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress
-from deciban.cli.files import check_output
 from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
-from deciban.cli.table_output import check_safe_cells, open_table_writer, output_format
+from deciban.cli.table_output import check_table_output, open_table_writer, output_format
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import InputError, did_you_mean
 from deciban.load_model import open_model
@@ -47,8 +46,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
     from deciban.model.predictions import Predictions
 
     with direct_role_hints_to_training(), open_table(options) as table:
-        check_safe_cells(output, json, safe_cells)
-        check_output(output or "-", [*table.paths, model])
+        check_table_output(output, json, safe_cells, [*table.paths, model])
         loaded, rule = _resolve_decision(open_model(model), options)
         table = table.for_model(loaded)
         source = table.open()
@@ -118,8 +116,7 @@ def sample(model: Path, rows: int, seed: int | None, output: str | None, json: b
     """Draw rows from the distribution that a model has learned."""
     import numpy as np
 
-    check_safe_cells(output, json, safe_cells)
-    check_output(output or "-", [model])
+    check_table_output(output, json, safe_cells, [model])
     found, rng = open_model(model), np.random.default_rng(seed)
     starts = range(0, max(rows, 1), BATCH_ROWS)
     tables = (found.sample(min(rows - start, BATCH_ROWS), rng) for start in starts)

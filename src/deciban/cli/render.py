@@ -1,11 +1,11 @@
 """Parts of the screen: headings, lists of pairs, and tables that fit 80 columns whatever the names."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -77,8 +77,6 @@ class Screen(Console):
 
     def print_line(self, words: str, indent: int = 2) -> None:
         """Print an indented line, wrapped with the same indent."""
-        from rich.padding import Padding
-
         self.print_stripped(Padding(Text(to_one_line(words)), (0, 0, 0, indent)))
 
     def print_packed(self, parts: Iterable[str], indent: int = 2) -> None:
@@ -120,10 +118,3 @@ def format_count(n: float) -> str:
 def format_row_count(n: float) -> str:
     """Format a number of rows with its unit: 1 row, 2 rows."""
     return f"{format_count(n)} row{'' if n == 1 else 's'}"
-
-
-def quote_word(word: str) -> str:
-    """Return a word of a command line, in quotes if the shell needs them."""
-    import shlex
-
-    return shlex.quote(word) if sys.platform != "win32" else f'"{word}"' if " " in word else word

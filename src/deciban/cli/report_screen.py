@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.files import format_file_size
-from deciban.cli.render import Screen, format_count, format_row_count, quote_word, shorten, to_one_line
+from deciban.cli.render import Screen, format_count, format_row_count, shorten, to_one_line
+from deciban.cli.training_options import quote_word
 from deciban.formatting import format_number, format_percent, format_word
 from deciban.metrics.report import MAX_CONFUSION_CLASSES, MAX_LISTED_CLASSES
 
@@ -195,7 +196,7 @@ def show_markers(out: Screen, description: Description) -> None:
     """Print which texts were read as missing, in how many cells of which columns."""
     lines = description.format_markers()
     for line in lines:
-        out.print_line(to_one_line(line))
+        out.print_line(line)
     if lines:
         out.print_line("(--keep-markers takes them for values, except among numbers and dates)")
 

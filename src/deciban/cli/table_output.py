@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from deciban.cli.files import atomic_file
+from deciban.cli.files import atomic_file, check_output
 from deciban.errors import UsageError
 from deciban.formatting import escape_controls
 from deciban.sources.table_writers import Change, Write, neutralise_formula, open_format
@@ -36,11 +36,15 @@ def output_format(out: str | None, as_json: bool) -> str:
     return form
 
 
-def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
-    """Refuse an unknown ending of the output, and --safe-cells for formats in which spreadsheets see no formulas."""
+def check_table_output(out: str | None, as_json: bool, safe: bool, inputs: Sequence[str | Path]) -> None:
+    """Refuse, before any work is done, a file that cannot be written, has an unknown ending, or is one of the inputs.
+
+    Refuse --safe-cells for formats in which spreadsheets see no formulas.
+    """
     form = output_format(out, as_json)
     if safe and form not in ("csv", "tsv"):
         raise UsageError(f"--safe-cells is for CSV and TSV; the output is {form}")
+    check_output(out or "-", inputs)
 
 
 @contextmanager

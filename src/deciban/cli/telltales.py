@@ -10,10 +10,10 @@ from typing import Any
 from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.files import check_output, print_json
+from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
 from deciban.cli.render import Screen, format_count, shorten
-from deciban.cli.table_output import check_safe_cells, open_table_writer
+from deciban.cli.table_output import check_table_output, open_table_writer
 from deciban.errors import InputError, unknown_class_error
 from deciban.formatting import format_word
 from deciban.load_model import load
@@ -47,8 +47,7 @@ def telltales(
 ) -> None:  # fmt: skip
     """Show the words that distinguish each class from all others: their evidence, its interval, and their counts."""
     if output is not None:
-        check_safe_cells(output, json, safe_cells)
-        check_output(output, [model])
+        check_table_output(output, json, safe_cells, [model])
     loaded, place = load_text_model(model, column), {} if column is None else {"column": column}
     classes = [  # of a class with fewer words that are evidence for it, fewer are shown
         (label, [word for word in loaded.telltales(label, number, **place) if word.decibans > 0])
@@ -105,7 +104,7 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
 
 def _print_words(screen: Screen, words: Sequence[Any]) -> None:
     """Print a table with a line for each word; without intervals where a word has none."""
-    has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in words)
+    has_intervals = all(not math.isnan(word.low) for word in words)
     head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
     body = [
         [

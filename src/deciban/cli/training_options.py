@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -163,22 +165,14 @@ def format_training_command(
         words += _format_option(option.destination, values.get(option.destination))
     for name in (field.name for field in fields(FileOptions)):
         value = getattr(table.reading, name)
-        words += [] if value in (getattr(FileOptions, name), "folders") else _format_file_option(name, value)
+        if value not in (getattr(FileOptions, name), "folders"):
+            value = join_list(value) if name == "names" else value
+            words += ["--no-header"] if value is False else _format_option(name, value)
     return " ".join(["deciban train", *words])
-
-
-def _format_file_option(name: str, value: Any) -> Iterator[str]:
-    """Yield an option of reading files; see `_format_option`."""
-    if name == "header" and value is False:
-        yield "--no-header"
-    else:
-        yield from _format_option(name, join_list(value) if name == "names" else value)
 
 
 def _format_data(table: TableInput) -> list[str]:
     """Return the words that name the data: quoted paths, "-" for standard input, --folders PATH or --sql QUERY."""
-    from deciban.cli.render import quote_word
-
     if table.sql is not None:
         return [*_format_option("sql", table.sql)]
     if table.reading.format == "folders":
@@ -188,11 +182,14 @@ def _format_data(table: TableInput) -> list[str]:
 
 def _format_option(name: str, value: Any) -> Iterator[str]:
     """Yield "--name value", quoted; one per item of a list or tuple; "--name" if True; nothing if None or False."""
-    from deciban.cli.render import quote_word
-
     if value is True:
         yield option_name(name)
     elif value is not None and value is not False:
         for each in value if isinstance(value, list | tuple) else [value]:
             text = str(each).removesuffix(".0") if isinstance(each, float) else str(each)
             yield f"{option_name(name)} {quote_word(text)}"
+
+
+def quote_word(word: str) -> str:
+    """Return a word of a command line, in quotes if the shell needs them."""
+    return shlex.quote(word) if sys.platform != "win32" else f'"{word}"' if " " in word else word

@@ -72,7 +72,7 @@ def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
 
 
 def has_comparable_scales(X: Any) -> bool:
-    """Return whether two columns can share a scale without one of them shrinking to a line."""
+    """Return whether X has two columns, whose ranges differ at most by a factor of four."""
     import numpy as np
 
     span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)

@@ -13,7 +13,7 @@ from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.errors import InputError, list_names, unknown_class_error
+from deciban.errors import InputError, list_names
 from deciban.load_model import open_model
 from deciban.option_values import split_list
 from deciban.sources.row_views import CopyingView, RowRange
@@ -124,12 +124,12 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
 
 def find_class(model: Model, label: str | None) -> int:
     """Return the index of the class of --class, without it that of the last of at most two classes."""
-    names = [str(name) for name in model.classes]
-    if label is None and len(names) > 2:
-        raise InputError(f"the model has {len(names)} classes. Hint: --class names one of {list_names(names, 8)}")
-    if label is not None and label not in names:
-        raise unknown_class_error(label, names)
-    return len(names) - 1 if label is None else names.index(label)
+    if label is not None:
+        return model.classes.index(select_classes(model, [label])[0])
+    if len(model.classes) > 2:
+        shown = list_names([str(name) for name in model.classes], 8)
+        raise InputError(f"the model has {len(model.classes)} classes. Hint: --class names one of {shown}")
+    return len(model.classes) - 1
 
 
 def compute_log_odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) -> tuple[Any, Any]:
