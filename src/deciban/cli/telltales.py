@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,8 +61,8 @@ def telltales(
 
 
 def _make_rows(words: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return a row for each word; weights of logistic regression have no interval, so those figures are None."""
-    rows = [{"word": word.word, **{name: getattr(word, name) for name in WORD_FIGURES}} for word in words]
+    """Return a row for each word; fitted weights have no interval, and some no counts: those figures are None."""
+    rows = [{name: word._asdict().get(name) for name in ("word", *WORD_FIGURES)} for word in words]
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
@@ -96,27 +95,25 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     screen.print()
     if few:
         screen.print_line("dB is decibans for the class against all others: 10 is ten to one.")
-        screen.print_line("times, documents: in the class : in all other classes.")
+        if all(hasattr(word, "elsewhere") for _, words in classes for word in words):
+            screen.print_line("times, documents: in the class : in all other classes.")
     else:
         screen.print_line("Numbers are decibans for the class against all others: 10 is ten to one.")
         screen.print_line("--class LABEL shows intervals and counts.")
 
 
 def _print_words(screen: Screen, words: Sequence[Any]) -> None:
-    """Print a table with a line for each word; without intervals where a word has none."""
-    has_intervals = all(not math.isnan(word.low) for word in words)
-    head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
-    body = [
-        [
-            shorten(format_word(word.word), TELLTALE_WIDTH),
-            f"{word.decibans:.1f} dB",
-            *([f"({word.low:.1f} … {word.high:.1f})"] if has_intervals else []),
-            f"{format_count(word.count)} : {format_count(word.elsewhere)}",
-            f"{format_count(word.documents)} : {format_count(word.documents_elsewhere)}",
-        ]
-        for word in words
-    ]
-    screen.print_table(head, body, right=[1, len(head) - 2, len(head) - 1])
+    """Print a line for each word, with intervals and counts if all words have them."""
+    rows = _make_rows(words)
+    columns = {"word": [shorten(format_word(row["word"]), TELLTALE_WIDTH) for row in rows]}
+    columns["evidence"] = [f"{row['decibans']:.1f} dB" for row in rows]
+    if all(row["low"] is not None for row in rows):
+        columns["90 % interval"] = [f"({row['low']:.1f} … {row['high']:.1f})" for row in rows]
+    for title, here, there in (("times", "count", "elsewhere"), ("documents", "documents", "documents_elsewhere")):
+        if all(row[here] is not None for row in rows):
+            columns[title] = [f"{format_count(row[here])} : {format_count(row[there])}" for row in rows]
+    right = [i for i, title in enumerate(columns) if title in ("evidence", "times", "documents")]
+    screen.print_table(list(columns), zip(*columns.values()), right=right)
 
 
 def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
@@ -137,6 +134,6 @@ def load_text_model(path: Path, column: str | None) -> Any:
             f"{str(path)!r} holds a {type(model).__name__}, which has no words. "
             f"Hint: telltales need a model that was trained on texts"
         )
-    if column is not None and type(model).__name__ == "TextClassifier":
+    if column is not None and type(model).__name__ in ("TextClassifier", "EvidenceRegression"):
         raise InputError(f"{str(path)!r} is a model of documents without columns. Hint: leave --column out")
     return model

@@ -222,7 +222,7 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     size = (max(WORD_PANEL_WIDTH_INCHES * across, 4.6), height)
     drawn = [word for _, _, words in selected for word in words]
     longest = max([word.decibans for word in drawn if math.isfinite(word.decibans)] + [1.0])
-    ends = [word.high for word in drawn if math.isfinite(word.high)]
+    ends = [high for word in drawn if math.isfinite(high := getattr(word, "high", math.nan))]
     reach = min(max([*ends, longest]), 2 * longest) * 1.03  # the longest bar, or an interval up to twice as long
     panels = style.make_panels(len(selected), across, size, w_pad=0.08, h_pad=0.06)
     for i, (ax, each) in enumerate(zip(panels, selected)):
@@ -266,8 +266,9 @@ def _draw_words(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach
 
     places = range(len(words))
     length = [min(word.decibans, reach) for word in words]
-    low = [max(word.low, 0.0) for word in words]
-    high = [min(word.high, reach) for word in words]
+    # fitted weights have no interval: it is NaN, or the word has none
+    low = [max(getattr(word, "low", math.nan), 0.0) for word in words]
+    high = [min(getattr(word, "high", math.nan), reach) for word in words]
     ax.barh(places, length, height=0.72, color=pale(k), linewidth=0, zorder=2)
     ax.hlines(places, low, high, color=INK, linewidth=1.1, zorder=3)
     names = [shorten(format_word(word.word), MAX_WORD_CHARACTERS) for word in words]
