@@ -108,18 +108,19 @@ def _show_model(path: Path, model: Model, description: Description, most: int) -
     out.print_heading("Classes")
     show_classes(out, description)
     out.print_heading("Assumptions")
-    assumptions = []
-    for name, value in describe_options(model).items():
-        is_mapping = isinstance(value, dict)
-        text = ", ".join(f"{key} {number:g}" for key, number in value.items()) if is_mapping else str(value)
-        assumptions.append((name.replace("_", " "), text))
-    out.print_pairs(assumptions)
+    options = describe_options(model).items()
+    out.print_pairs((name.replace("_", " "), _format_assumption(value)) for name, value in options)
     out.print_heading("Columns")
     show_columns(out, description.columns, len(description.columns))
     show_markers(out, description)
     out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, most)
     _show_evidence_by_class(out, model, description, most)
+
+
+def _format_assumption(value: Any) -> str:
+    """Format the value of an option of the model; shares of classes as names and numbers."""
+    return ", ".join(f"{key} {n:g}" for key, n in value.items()) if isinstance(value, dict) else str(value)
 
 
 def _show_evidence_by_class(out: Screen, model: Model, description: Description, most: int) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from deciban.sources.row_views import CopyingView
 if TYPE_CHECKING:
     from deciban.model.model import Model
     from deciban.scores.posterior import Decision
+    from deciban.sources.source import Source
 
 
 @command(
@@ -55,11 +56,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
 
             write_predictions(loaded, source, rule, output, options)
             return
-        kept = list(dict.fromkeys(options["keep"] or table.identified_by))
-        for name in kept:
-            if name not in source.columns:
-                near = did_you_mean(name, source.columns)
-                raise InputError(f"{source.name} has no column {name!r} to keep{near}")
+        kept = _check_kept(source, options["keep"] or table.identified_by)
         view = CopyingView(source, list(source.columns) if options["everything"] else kept)
         is_rounded = output_format(output, json) in ("csv", "tsv")
         answers = Predictions(loaded, view, options["proba"], rule, options["reject_novel"], is_rounded)
@@ -75,6 +72,15 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
                 rows(called.total())
         _print_counts(called, output)
         answers.monitor.warn()
+
+
+def _check_kept(source: Source, names: Sequence[str]) -> list[str]:
+    """Return the names of columns to keep, each once; refuse one that the table does not have."""
+    for name in names:
+        if name not in source.columns:
+            near = did_you_mean(name, source.columns)
+            raise InputError(f"{source.name} has no column {name!r} to keep{near}")
+    return list(dict.fromkeys(names))
 
 
 def _resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:

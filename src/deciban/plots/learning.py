@@ -205,9 +205,7 @@ def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]
     for y, each in enumerate(found.rows):
         if mean[y] > reach:
             text = f"{100 * mean[y]:.0f} %" if figure == "accuracy" else f"{mean[y]:.3g}"
-            own_colour = colour(drawn[each.name]) if each.name in drawn else FAINT_COLOUR
-            ax.plot([reach * 1.05], [y], marker=">", color=own_colour, markersize=6, gid="beyond")
-            ax.annotate(text, (reach * 1.01, y), ha="right", va="center", fontsize=8.5, color=INK)
+            _draw_beyond(ax, y, reach, text, drawn.get(each.name))
         else:
             ends = float(mean[y] - whisker[y]), min(float(mean[y] + whisker[y]), reach * 1.12)
             _draw_difference(ax, y, float(mean[y]), ends, drawn.get(each.name), hollow=each in as_good)
@@ -235,6 +233,13 @@ def _draw_difference(ax: Any, y: int, x: float, ends: tuple[float, float], k: in
     ax.plot([x], [y], marker=shape, gid="difference", **look)
 
 
+def _draw_beyond(ax: Any, y: int, reach: float, text: str, k: int | None) -> None:
+    """Draw an arrow at the edge, and next to it the difference, which lies beyond."""
+    own_colour = FAINT_COLOUR if k is None else colour(k)
+    ax.plot([reach * 1.05], [y], marker=">", color=own_colour, markersize=6, gid="beyond")
+    ax.annotate(text, (reach * 1.01, y), ha="right", va="center", fontsize=8.5, color=INK)
+
+
 def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -> None:
     """Draw a curve for each learner over the rows that it learned, and where naive Bayes is overtaken, if it is.
 
@@ -257,12 +262,7 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
     else:
         _set_height_limits(ax, np.concatenate([low, high]))
     if found.overtaken_at is not None:
-        at = found.overtaken_at
-        ax.axvline(at, gid="crossing", **DOTTED)
-        left, right = np.log(ax.get_xlim())
-        side = "right" if (np.log(at) - left) / (right - left) > 0.5 else "left"
-        text = f" overtaken at about {round_rows(at)} rows "
-        ax.text(at, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
+        _mark_overtaking(ax, found.overtaken_at)
     held_out = format_thin_spaces(growth.held_out)
     label = f"{METRIC_NAMES[figure]} on {held_out} held-out rows, {growth.draws} draws"
     _label_axes(ax, growth.sizes, label, COMPARISON_AXIS_CHARACTERS)
@@ -271,6 +271,15 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _mark_overtaking(ax: Any, rows: float) -> None:
+    """Draw a line at the number of rows from which another learner is better than naive Bayes, and label it."""
+    ax.axvline(rows, gid="crossing", **DOTTED)
+    left, right = np.log(ax.get_xlim())
+    side = "right" if (np.log(rows) - left) / (right - left) > 0.5 else "left"
+    text = f" overtaken at about {round_rows(rows)} rows "
+    ax.text(rows, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
 
 
 def _format_percent_axis(axis: Any, figure: Metric) -> None:

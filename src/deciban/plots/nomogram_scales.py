@@ -96,30 +96,30 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     k, l = choose_pair(model, classes)
     by = model._scorer.calibration
     t = by.map.t if by is not None and isinstance(by.map, Temperature) else 1.0
-    points: dict[str, float] = {}
-    values: dict[str, Any] = {}
-    if explanation is not None:
-        evidence = explanation.evidence
-        dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
-        points = dict(zip(explanation.features, dense.reshape(-1).tolist()))
-        if explanation.values is not None:
-            values = dict(zip(explanation.features, explanation.values[0].tolist()))
+    points = {} if explanation is None else _read_points(explanation)
     placed = []
     for one in every:
         scale = _make_scale(one, k, l, t)
         if one.name in points:
-            value = values.get(one.name)
-            text = "missing" if value is None else to_printable(str(value))
-            scale = replace(scale, point=points[one.name], value=text)
+            point, value = points[one.name]
+            scale = replace(scale, point=point, value=value)
         if scale.high > scale.low or scale.point:
             placed.append(scale)
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
-    extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
+    extra = sum(point for name, (point, _) in points.items() if name not in {s.name for s in placed})
     texts = [] if explanation is None else [text.column for text in model._layout.texts]
     together = _sum_scales(placed[most:], extra, explanation is not None, texts)
     prior = _sum_prior_evidence(explanation) if explanation is not None else _measure_blank_row(model, k, l)
     total = None if explanation is None else float(explanation.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
+
+
+def _read_points(explanation: Any) -> dict[str, tuple[float, str]]:
+    """Return the decibans of each feature of an explained row, and its value as a text."""
+    evidence = explanation.evidence
+    dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
+    values = ["missing" if value is None else to_printable(str(value)) for value in explanation.values[0].tolist()]
+    return dict(zip(explanation.features, zip(dense.reshape(-1).tolist(), values)))
 
 
 def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
