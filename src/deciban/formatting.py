@@ -134,15 +134,15 @@ def format_with_error(value: float, error: float, digits: int = 4) -> str:
     return format_number(value, digits) + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
 
-def format_decimal(value: float, digits: int = 4) -> str:
-    """Format a number ≥ 0, such as a probability or a density, in `digits` significant digits; a dash for NaN.
+def format_decimal(value: float) -> str:
+    """Format a number ≥ 0, such as a probability or a density, in four significant digits; a dash for NaN.
 
     >>> format_decimal(0.6), format_decimal(0.020571), format_decimal(2.5e-9), format_decimal(0.0)
     ('0.6000', '0.02057', '2.500e-09', '0')
     """
     if math.isnan(value):
         return "–"
-    return "0" if value == 0 else f"{value:#.{digits}g}".rstrip(".").replace("inf", "∞")
+    return "0" if value == 0 else f"{value:#.4g}".rstrip(".").replace("inf", "∞")
 
 
 def format_power(log: float) -> str:

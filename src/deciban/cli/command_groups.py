@@ -92,7 +92,7 @@ class Group(NamedTuple):
 
 
 def to_help_option(words: Sequence[str]) -> Sequence[str]:
-    """Return the words of a command line, `help COMMAND` as `COMMAND --help`; of no words an empty one.
+    """Return the words of a command line, `help COMMAND` as `COMMAND --help`; for none a single empty word.
 
     >>> to_help_option(["help", "train"]), to_help_option(["help", "help"]), to_help_option([])
     (['train', '--help'], ['--help'], [''])

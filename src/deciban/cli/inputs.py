@@ -159,7 +159,7 @@ def open_optional_table(options: Mapping[str, Any]) -> AbstractContextManager[Ta
 
 
 def spool_stdin() -> AbstractContextManager[str]:
-    """Return a temporary copy of standard input, which can be read more than once; it is deleted after the block."""
+    """Return a context with the path of a temporary copy of standard input, which can be read more than once."""
     if sys.stdin.isatty():
         print_stderr("reading the table from standard input, to its end (Ctrl-D) …")
     return spool(sys.stdin.buffer, "stdin", STDIN)

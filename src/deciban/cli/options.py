@@ -3,13 +3,13 @@
 `TABLE_OPTIONS` are for a command that reads a table, `MODEL_OPTIONS` for one that trains models.
 """
 
-from argparse import ArgumentTypeError, BooleanOptionalAction
+from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from deciban.cli.parser import Argument, argument, choice, flag, in_section, list_option, number, option
+from deciban.cli.parser import Argument, argument, choice, flag, in_section, list_option, number, option, switch
 from deciban.errors import UsageError
 from deciban.option_values import NumberRange, parse_pair, split_list
 
@@ -67,9 +67,9 @@ TABLE_OPTIONS: Final = (
         choice("--bad-cells", "error|missing",
                "How a cell that is not a number in a column of numbers, or not a date among dates, is treated: as an "
                "error, or counted as missing and reported.", default="error"),
-        argument("--header", action=BooleanOptionalAction, default=None,
-                 help="Whether the first line of a CSV file names the columns; without either, one that looks like "
-                 "data is an error."),
+        switch("--header",
+               "Whether the first line of a CSV file names the columns; without either, one that looks like data is "
+               "an error.", None),
         option("--names", "A,B,…",
                "The names of the columns of a CSV file that has no header; with --header, in place of those in it."),
         option("--quote", "CHAR|none",

@@ -82,9 +82,9 @@ def choice(name: str, choices: str, help: str, **settings: Any) -> Argument:
     return argument(name, **{"metavar": choices, "help": help, "choices": words, **settings})
 
 
-def flag(name: str, help: str) -> Argument:
+def flag(name: str, help: str, **settings: Any) -> Argument:
     """Declare an option without a value."""
-    return argument(name, action="store_true", help=help)
+    return argument(name, action="store_true", help=help, **settings)
 
 
 def switch(name: str, help: str, default: bool | None = True) -> Argument:

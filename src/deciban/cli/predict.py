@@ -15,7 +15,7 @@ from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress
 from deciban.cli.inputs import open_table
-from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
+from deciban.cli.parser import DEBUG, command, flag, list_option, number
 from deciban.cli.table_output import check_table_output, open_table_writer, output_format
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import InputError, did_you_mean
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     a.MODEL_FILE, a.TABLE_OUTPUT,
     flag("--proba", "Add a column p(CLASS) for every class."),
     list_option("--keep", "COL", "Copy a column of DATA to the output; by default the file, of documents."),
-    argument("--all", dest="everything", action="store_true", help="Copy all columns of DATA to the output."),
+    flag("--all", "Copy all columns of DATA to the output.", dest="everything"),
     a.JSON_LINES, a.SAFE_CELLS, d.COST, d.REJECT, d.THRESHOLD, d.REJECT_NOVEL, a.PRIOR, a.ALLOW_MISSING,
     *a.TABLE_OPTIONS, a.SPARK, DEBUG,
     examples=[

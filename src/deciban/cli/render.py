@@ -79,16 +79,16 @@ class Screen(Console):
         """Print an indented line, wrapped with the same indent."""
         self.print_stripped(Padding(Text(to_one_line(words)), (0, 0, 0, indent)))
 
-    def print_packed(self, parts: Iterable[str], indent: int = 2) -> None:
-        """Print short parts, as many to a line as fit; none is broken."""
+    def print_packed(self, parts: Iterable[str]) -> None:
+        """Print short parts, as many to an indented line as fit; none is broken."""
         rows: list[str] = []
         for part in map(to_one_line, parts):
-            if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= self.width - indent:
+            if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= self.width - 2:
                 rows[-1] += f" · {part}"
             else:
                 rows.append(part)
         for row in rows:
-            self.print_line(row, indent)
+            self.print_line(row)
 
     def print_command(self, words: str) -> None:
         """Print a command to copy, which is never wrapped."""

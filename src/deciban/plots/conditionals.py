@@ -101,7 +101,7 @@ class Conditional:
         return form.mean[:, self.j], np.sqrt(full[:, self.j, self.j])
 
     def grid(self, low: float, high: float) -> Array:
-        """Return the points of the curves: evenly spaced, and denser around the mean of each class."""
+        """Return the points of the curves: whole numbers for a count, else evenly spaced, denser around each mean."""
         if not self.is_count:
             middle, spread = self._mean_and_deviation()
             close = middle[:, None] + spread[:, None] * np.linspace(-CURVE_DEVIATIONS, CURVE_DEVIATIONS, 61)

@@ -77,7 +77,7 @@ class Picture:
         matplotlib.use("Agg")  # writes files and opens no window
 
     def save(self, drawn: Any, content: str) -> None:
-        """Write an Axes or a Figure, and print a line with its content.
+        """Write an Axes or a Figure with this size and title, close it, and print a line with its content.
 
         The same model gives the same bytes: there is no date, and identifiers are not random.
         """
