@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +18,14 @@ from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, command, flag, list_option, number
 from deciban.cli.table_output import check_table_output, open_table_writer, output_format
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.errors import InputError, did_you_mean
 from deciban.load_model import open_model
 from deciban.option_values import parse_costs, parse_prior, parse_thresholds
 from deciban.sources.row_views import CopyingView
+from deciban.sources.source import check_column
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
     from deciban.scores.posterior import Decision
-    from deciban.sources.source import Source
 
 
 @command(
@@ -56,7 +55,9 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
 
             write_predictions(loaded, source, rule, output, options)
             return
-        kept = _check_kept(source, options["keep"] or table.identified_by)
+        kept = list(dict.fromkeys(options["keep"] or table.identified_by))
+        for name in kept:
+            check_column(source, name, " to keep")
         view = CopyingView(source, list(source.columns) if options["everything"] else kept)
         is_rounded = output_format(output, json) in ("csv", "tsv")
         answers = Predictions(loaded, view, options["proba"], rule, options["reject_novel"], is_rounded)
@@ -72,15 +73,6 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
                 rows(called.total())
         _print_counts(called, output)
         answers.monitor.warn()
-
-
-def _check_kept(source: Source, names: Sequence[str]) -> list[str]:
-    """Return the names of columns to keep, each once; refuse one that the table does not have."""
-    for name in names:
-        if name not in source.columns:
-            near = did_you_mean(name, source.columns)
-            raise InputError(f"{source.name} has no column {name!r} to keep{near}")
-    return list(dict.fromkeys(names))
 
 
 def _resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:

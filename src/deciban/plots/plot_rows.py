@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError, did_you_mean, list_names
+from deciban.errors import InputError, UndefinedError
 from deciban.plots.boundary_geometry import Window
-from deciban.sources.source import ColumnReading, Source
+from deciban.sources.source import ColumnReading, Source, check_column
 
 MAX_DRAWN_ROWS = 2000
 """The number of rows that are drawn: more would hide each other, and the picture would take long to open."""
@@ -46,9 +46,7 @@ def read_numbers_and_classes(
 def _check_columns(source: Source, wanted: Sequence[str]) -> None:
     """Refuse a column that does not exist or is named twice."""
     for i, name in enumerate(wanted):
-        if name not in source.columns:
-            near, shown = did_you_mean(name, source.columns), list_names(source.columns, 20)
-            raise InputError(f"{source.name} has no column {name!r}{near or '.'} Hint: there are {shown}")
+        check_column(source, name)
         if name in wanted[:i]:
             raise InputError(f"column {name!r} is named twice. Hint: a column to draw is not the one to predict")
 

@@ -137,7 +137,7 @@ def compute_log_odds_and_hits(model: Model, table: TableInput, k: int, allow_mis
     import numpy as np
 
     from deciban.scores.posterior import log_odds
-    from deciban.sources.arrow_cells import format_label
+    from deciban.sources.arrow_cells import to_texts
 
     source = table.open()
     if model.target not in source.columns:
@@ -146,12 +146,12 @@ def compute_log_odds_and_hits(model: Model, table: TableInput, k: int, allow_mis
     odds, truth = [np.empty(0)], []
     for batches, parts in model._read_blocks(view, allow_missing):
         odds.append(log_odds(model._score(parts, "log_posterior"), k))
-        truth += view.trim(view.copied_columns(batches)[0]).to_pylist()
+        truth += to_texts(view.trim(view.copied_columns(batches)[0])).to_pylist()
     known = np.array([label is not None for label in truth], dtype=bool)
     if not known.any():
         raise InputError(f"{source.name} has no row with a class in {model.target!r}, so there is nothing to draw")
-    labels = [label if isinstance(label, str) else format_label(label) for label in truth if label is not None]
-    return np.concatenate(odds)[known], np.array(labels) == str(model._scorer.outline.classes[k])
+    name = str(model._scorer.outline.classes[k])
+    return np.concatenate(odds)[known], np.array([label == name for label in truth])[known]
 
 
 @picture_command(examples=["deciban plot losses -o losses.svg"])
