@@ -19,6 +19,18 @@ def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
     return f"{n:,{form}}".replace(",", gap)
 
 
+def format_size(n_bytes: int) -> str:
+    """Format a number of bytes with its unit, bytes to GB, from 1000 on in three digits.
+
+    >>> format_size(512), format_size(1 << 30)
+    ('512 bytes', '1.07 GB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    power = 1 if n_bytes < 1e6 else 2 if n_bytes < 1e9 else 3
+    return f"{n_bytes / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
+
+
 def format_percent(share: float, digits: int = 1) -> str:
     """Format a share in percent with `digits` digits after the point; a dash for NaN.
 

@@ -105,16 +105,6 @@ def escape_for_terminal(text: str) -> str:
     return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
 
 
-def format_file_size(path: str | Path) -> str:
-    """Format the size of a file with its unit, bytes to GB, in three digits."""
-    size = float(os.path.getsize(path))
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
-
-
 def folder_error(folder: Path, why: str | None) -> InputError:
     """Return the error for a folder that cannot be written to."""
     return InputError(f"cannot write to the folder {str(folder)!r}: {why}. Hint: --folder names another one.")

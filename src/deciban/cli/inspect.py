@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import deciban
 from deciban.cli import options as a
-from deciban.cli.files import format_file_size, print_json
+from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command, option
 from deciban.cli.render import Screen, format_count, shorten
 from deciban.errors import InputError
-from deciban.formatting import format_number, format_signed
+from deciban.formatting import format_number, format_signed, format_size
 from deciban.load_model import load, open_model
 from deciban.model.differences import describe_options, differences
 
@@ -102,7 +102,7 @@ def _show_model(path: Path, model: Model, description: Description, most: int) -
         ("made", model.origin.created or "–"),
         *([("evidence weights", model.account.trust_text)] if model.account and model.account.trust else []),
         ("parameters", format_count(description.n_parameters)),
-        ("file", format_file_size(path)),
+        ("file", format_size(path.stat().st_size)),
     ]
     out.print_pairs(facts)
     out.print_heading("Classes")

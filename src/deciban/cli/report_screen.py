@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.files import format_file_size
 from deciban.cli.render import Screen, format_count, format_row_count, shorten, to_one_line
 from deciban.cli.training_options import quote_word
-from deciban.formatting import format_number, format_percent, format_word
+from deciban.formatting import format_number, format_percent, format_size, format_word
 from deciban.metrics.report import MAX_CONFUSION_CLASSES, MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _show_next_commands(out: Screen, path: str, is_named: bool, model: Model, of
         return
     out.print_heading("Written")
     note = "" if is_named else "; -o names another file"
-    out.print_line(f"{path} ({format_file_size(path)}{note})")
+    out.print_line(f"{path} ({format_size(os.path.getsize(path))}{note})")
     out.print_heading("Next")
     new = "NEW.txt" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):
