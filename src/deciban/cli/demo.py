@@ -19,7 +19,7 @@ from deciban.formatting import format_probability, format_signed
 from deciban.plain_json import to_json
 
 if TYPE_CHECKING:
-    from deciban.cli.demo_results import Forgetting, Reason, Result, SplitResults
+    from deciban.cli.demo_results import ExplainedPrediction, Forgetting, ModelQuality, SplitResults
 
 PICTURE, REPORT = "boundary.png", "report.json"
 CONTENTS = {PICTURE: "three assumptions about irises, three shapes of boundary", REPORT: "the figures above"}
@@ -86,7 +86,7 @@ def show_results(out: Screen, tumours: SplitResults, digits: SplitResults, forge
         out.print(Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {equal}."), soft_wrap=True)
 
 
-def make_table(results: Sequence[Result]) -> Table:
+def make_table(results: Sequence[ModelQuality]) -> Table:
     """Return a table with the accuracy, errors and log-loss of each model."""
     shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     shown.add_column("  model", no_wrap=True)
@@ -97,7 +97,7 @@ def make_table(results: Sequence[Result]) -> Table:
     return shown
 
 
-def show_reason(out: Screen, reason: Reason) -> None:
+def show_reason(out: Screen, reason: ExplainedPrediction) -> None:
     """Print the evidence for one prediction, its sum, and the probability that follows from it."""
     out.print_heading("Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)
