@@ -15,7 +15,7 @@ MAX_REPEATED_BYTES = 180
 def atomic_write(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
     """Yield a temporary file in the folder of `path`, which replaces `path` if the block succeeds, else is deleted.
 
-    Its permissions are `mode` and the umask. A crash, a full disk or an error leaves the previous file unchanged.
+    Its permissions are `mode` less the umask. A crash, a full disk or an error leaves the previous file unchanged.
     Raises OSError.
     """
     target = Path(os.path.realpath(path))  # a link keeps its target
@@ -47,7 +47,7 @@ def check_writable(target: Path) -> None:
 
 
 def create_temporary_file(target: Path, mode: int) -> Path:
-    """Create an empty file with a random name in the folder of `target`, and return its path."""
+    """Create an empty file of this mode less the umask, with a random name, in the folder of `target`; return it."""
     start = os.fsdecode(os.fsencode(target.name)[:MAX_REPEATED_BYTES])
     path = target.with_name(f".{start}.{secrets.token_hex(6)}.part")
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))

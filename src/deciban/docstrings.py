@@ -56,7 +56,10 @@ def _complete_docstring(
 
 
 def _simplify_constructor(documented: Any, signature: inspect.Signature) -> None:
-    """Give the class's own constructor this signature too: help would show a dataclass's types in full length."""
+    """Give a class's own constructor, if it has one, this signature too.
+
+    Help would show a dataclass's types in full length.
+    """
     if isinstance(documented, type) and "__init__" in vars(documented):
         first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         constructor: Any = vars(documented)["__init__"]

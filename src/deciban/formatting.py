@@ -19,6 +19,18 @@ def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
     return f"{n:,{form}}".replace(",", gap)
 
 
+def format_size(n_bytes: int) -> str:
+    """Format a number of bytes with its unit, bytes to GB, from 1000 on in three digits.
+
+    >>> format_size(512), format_size(1 << 30)
+    ('512 bytes', '1.07 GB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    power = 1 if n_bytes < 1e6 else 2 if n_bytes < 1e9 else 3
+    return f"{n_bytes / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
+
+
 def format_percent(share: float, digits: int = 1) -> str:
     """Format a share in percent with `digits` digits after the point; a dash for NaN.
 
@@ -134,15 +146,15 @@ def format_with_error(value: float, error: float, digits: int = 4) -> str:
     return format_number(value, digits) + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
 
-def format_decimal(value: float, digits: int = 4) -> str:
-    """Format a number ≥ 0, such as a probability or a density, in `digits` significant digits.
+def format_decimal(value: float) -> str:
+    """Format a number ≥ 0, such as a probability or a density, in four significant digits; a dash for NaN.
 
     >>> format_decimal(0.6), format_decimal(0.020571), format_decimal(2.5e-9), format_decimal(0.0)
     ('0.6000', '0.02057', '2.500e-09', '0')
     """
     if math.isnan(value):
         return "–"
-    return "0" if value == 0 else f"{value:#.{digits}g}".rstrip(".").replace("inf", "∞")
+    return "0" if value == 0 else f"{value:#.4g}".rstrip(".").replace("inf", "∞")
 
 
 def format_power(log: float) -> str:
@@ -167,7 +179,7 @@ def format_quotient(above: float, below: float) -> str:
 
 
 def to_one_line(text: str) -> str:
-    """Replace control characters, which could break a screen or act on a terminal, by spaces.
+    """Replace each character that is not printable, and could break a screen or act on a terminal, by a space.
 
     >>> to_one_line("two\\nlines")
     'two lines'

@@ -21,7 +21,7 @@ from deciban.scores.gaussian_forms import NO_COVARIANCE
 from deciban.scores.posterior import Novelty
 
 ERROR_SAMPLE_ROWS = 100_000
-"""The number of rows sampled where an error can only be estimated."""
+"""The number of rows sampled where the Bayes error can only be estimated."""
 
 ROWS_PER_SAMPLE = 4096
 """The number of rows sampled and scored at a time."""
@@ -33,7 +33,8 @@ class Assumption:
 
     Imagined examples are added to the real ones: they smooth every probability, and change the class prior too. With
     `auto` each model has the pseudo-counts that maximise the marginal likelihood of its ledger
-    (`families/marginal_likelihood.py`).
+    (`families/marginal_likelihood.py`). `missing` is "skip" where missing values add no evidence, "error" where they
+    are refused.
     """
 
     families: tuple[Family, ...]

@@ -1,8 +1,9 @@
 """Values of options, as people write them in words of a command line or in the query of a request."""
 
 import csv
+import io
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf, isinf, isnan, nan
 from typing import Any, Final, NamedTuple
 
@@ -60,11 +61,18 @@ PROBABILITY: Final = NumberRange(minimum=0, maximum=1)
 
 
 def split_list(text: str) -> list[str]:
-    """Split at commas; a part that contains a comma is written in double quotes."""
+    """Split a text at commas, and strip the parts; one that contains a comma is written in double quotes."""
     try:
         return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
     except csv.Error:
         raise UsageError(f"{text[:80]!r} is not a list between commas: it has a line end outside of quotes") from None
+
+
+def join_list(parts: Iterable[str]) -> str:
+    """Join parts with commas; a part that contains a comma or quotes is written in double quotes."""
+    written = io.StringIO()
+    csv.writer(written, lineterminator="").writerow(parts)
+    return written.getvalue()
 
 
 def parse_pair(text: str) -> tuple[str, str]:
@@ -83,7 +91,7 @@ def parse_prior(text: str) -> Any:
     for part in split_list(text):
         label, _, share = part.rpartition("=")
         try:
-            shares[label.strip()] = NumberRange(minimum=0, maximum=1).parse(share)
+            shares[label.strip()] = PROBABILITY.parse(share)
         except ArgumentTypeError as error:
             raise UsageError(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9: {error}") from None
     return shares
@@ -139,7 +147,10 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
 def _parse_numbers(
     options: Sequence[str] | None, example: str, find: Callable[[str], Any], allowed: NumberRange
 ) -> dict[Any, float] | None:
-    """Return the number of each thing that `find` returns for a name; None if there are no options."""
+    """Return the number of each thing that `find` returns for a name; None if there are no options.
+
+    Raises UsageError for an option of another form, and for two numbers of one thing.
+    """
     numbers: dict[Any, float] = {}
     for option in options or ():
         name, number = _parse_number(option, example, allowed)

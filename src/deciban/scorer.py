@@ -77,7 +77,7 @@ class Scorer(ABC):
 
     @property
     def level_names(self) -> Sequence[Sequence[str]]:
-        """The names of the levels, for each feature that has levels with names."""
+        """The names of the levels of each feature in the first block of levels; empty without block or names."""
         return next((block.levels for block in self.schema.blocks if block.kind == "levels"), None) or ()
 
     def scores(self, parts: Sequence[Any], wanted: Finish, threads: int) -> NDArray[Any]:

@@ -5,10 +5,13 @@ import matplotlib
 matplotlib.use("Agg")
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from matplotlib import pyplot
 from scipy.stats import multivariate_normal, norm
 
+import deciban
 from deciban.cli.plot.picture_options import Picture
 from tests.cli.terminal import NEW, PATIENTS, call, done, table
 from tests.plots.readability import assert_readable
@@ -145,6 +148,15 @@ def test_every_picture_of_a_model_is_drawn_by_its_command(drawn, model):
     assert drawn("sigmoid", model, PATIENTS, "--class", "flu").get_ylabel() == "probability of flu"
     assert len(drawn("losses").lines) == 5
     assert len(drawn("digits").axes) == 21
+
+
+def test_a_row_whose_class_is_nan_is_not_drawn_as_one_of_another_class(drawn, tmp_path):
+    x, y = rng.normal(size=20), np.tile([0.0, 1.0], 10)
+    deciban.train({"x": x, "y": y}, target="y", judge=False).save(tmp_path / "two.deciban")
+    y[3:5] = np.nan
+    pq.write_table(pa.table({"x": x, "y": pa.array(y, from_pandas=False)}), tmp_path / "rows.parquet")
+    ax = drawn("sigmoid", tmp_path / "two.deciban", tmp_path / "rows.parquet")
+    assert [len(part.get_offsets()) for part in ax.collections if part.get_gid() in ("hits", "others")] == [9, 9]
 
 
 def test_images_come_from_a_table_too(drawn, tmp_path):

@@ -135,6 +135,22 @@ def test_telltales_of_a_classifier_of_documents(tmp_path):
     assert "without columns" in refused("telltales", tmp_path / "posts.deciban", "--column", "text")
 
 
+def test_telltales_of_evidence_regression_have_neither_intervals_nor_counts(tmp_path):
+    found, path = deciban.EvidenceRegression().fit(*map(list, zip(*POSTS))), tmp_path / "posts.deciban"
+    found.save(path)
+    best = found.telltales("space", 2)
+    shown = done("telltales", path, "--class", "space", "-n", "2").stdout
+    assert [line.split() for line in shown.splitlines() if "dB" in line][:2] == [
+        [word.word, f"{word.decibans:.1f}", "dB"] for word in best
+    ]
+    assert not any(title in shown for title in ("interval", "times", "documents"))
+    (printed_output,) = json.loads(done("telltales", path, "--class", "space", "-n", "2", "--json").stdout)
+    assert [word["decibans"] for word in printed_output["words"]] == [word.decibans for word in best]
+    assert {word[name] for word in printed_output["words"] for name in ("low", "count", "documents")} == {None}
+    assert "2 classes" in done("plot", "telltales", path, "-n", "3", "-o", tmp_path / "words.png").stderr
+    assert "without columns" in refused("telltales", path, "--column", "text")
+
+
 @pytest.mark.parametrize("command", [["telltales"], ["plot", "telltales", "-o", "words.png"]])
 def test_what_has_no_words_is_refused(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

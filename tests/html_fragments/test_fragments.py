@@ -88,7 +88,7 @@ def test_a_long_text_is_cut_where_it_says_so():
     [
         lambda bad: draw_waterfall([Bar(bad, 1.0)], 1.0, bad, odds=bad),
         lambda bad: draw_posterior([(bad, 1.0)], bad),
-        lambda bad: make_confusion_table([bad, "b"], [[1, 2], [3, 4]], bad),
+        lambda bad: make_confusion_table([bad, "b"], [[1, 2], [3, 4]]),
         lambda bad: make_table([bad, "n"], [[bad, bad]], bad),
         lambda bad: make_pairs([(bad, bad)]),
         lambda bad: highlight_passages(bad, [(3, 9, 1.0)]),

@@ -71,6 +71,7 @@ def run(words: Sequence[str], group: Group = GROUP) -> int:
 
 
 def _run_option(name: str, shell: str | None = None) -> int:
+    """Print the version, or print or install the script of a shell for completion; return the exit code 0."""
     if name in ("-V", "--version"):
         from deciban import __version__
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deciban.errors import UsageError
+from deciban.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from deciban.cli.parser import Command
@@ -62,8 +62,6 @@ class Group(NamedTuple):
 
     def find(self, name: str) -> Command | Group:
         """Import and return the command or group of commands of this name; raise a UsageError if there is none."""
-        from deciban.errors import did_you_mean
-
         if name.startswith("-"):
             raise UsageError(f"No such option: {name}")
         if name not in self.commands:
@@ -94,7 +92,7 @@ class Group(NamedTuple):
 
 
 def to_help_option(words: Sequence[str]) -> Sequence[str]:
-    """Return the words of a command line, `help COMMAND` as `COMMAND --help`; of no words an empty one.
+    """Return the words of a command line, `help COMMAND` as `COMMAND --help`; for none a single empty word.
 
     >>> to_help_option(["help", "train"]), to_help_option(["help", "help"]), to_help_option([])
     (['train', '--help'], ['--help'], [''])

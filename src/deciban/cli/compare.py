@@ -16,9 +16,9 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option, switch, without
-from deciban.cli.render import Screen, format_row_count, quote_word, shorten
-from deciban.cli.training_options import call_on_table, find_target, format_training_command
-from deciban.option_values import NumberRange, split_list
+from deciban.cli.render import Screen, format_row_count, shorten
+from deciban.cli.training_options import call_on_table, find_target, format_training_command, quote_word
+from deciban.option_values import NumberRange, join_list, split_list
 
 if TYPE_CHECKING:
     from deciban.metrics.comparison import Comparison
@@ -166,11 +166,10 @@ def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str
     from deciban.metrics.dependence import HEAD
 
     out = Screen()
-    among = "" if found.rows == found.rows_read else f" of {format_row_count(found.rows_read)}"
+    rows = [format_row_count(n) for n in dict.fromkeys([found.rows, found.rows_read])]
     pairs = len(found.pairs)
-    pair_count = f"{pairs} pair{'s' if pairs > 1 else ''}"
-    rows = f"{format_row_count(found.rows)}{among}"
-    out.print_title(f"{found.target} of {name}: {pair_count} of {len(found.features)} features, in {rows}")
+    pair_count = f"{pairs} pair{'s' if pairs > 1 else ''} of {len(found.features)} features"
+    out.print_title(f"{found.target} of {name}: {pair_count}, in {' of '.join(rows)}")
     out.print_heading("Pairs", "mutual information of two columns, in decibans per row")
     body = [
         pair.cells(f"{shorten(pair.first, MAX_PAIR_NAME_WIDTH)}, {shorten(pair.second, MAX_PAIR_NAME_WIDTH)}")
@@ -191,7 +190,7 @@ def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str
         return
     out.print_heading("Next")
     out.print_line("measure whether the whole model improves, with these options and without them:")
-    joins = [f"--join {quote_word(a.join_list(block))}" for block in found.blocks]
     skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
-    where = " ".join(map(quote_word, data)) or "DATA"
-    out.print_command(f"deciban evaluate {where} --target {quote_word(found.target)} {' '.join([*skips, *joins])}")
+    joins = [f"--join {quote_word(join_list(block))}" for block in found.blocks]
+    options = " ".join([f"--target {quote_word(found.target)}", *skips, *joins])
+    out.print_command(f"deciban evaluate {' '.join(map(quote_word, data)) or 'DATA'} {options}")

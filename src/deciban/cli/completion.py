@@ -18,6 +18,7 @@ from deciban.cli.app import GROUP
 from deciban.cli.command_groups import HELP_COMMAND, Group
 from deciban.cli.parser import Argument, Command
 from deciban.errors import UsageError
+from deciban.option_values import join_list
 
 
 class Shell(NamedTuple):
@@ -164,7 +165,10 @@ class CommandLine:
         self.values[name] = value
 
     def list_values(self, option: Argument, start: str) -> list[str]:
-        """Return the values of an option that begin with `start`, as far as they are known."""
+        """Return the values that an option can have, as far as they are known: choices, columns, COL=ROLE.
+
+        `start` is what is typed of the value: in a list of columns those before the last comma are kept.
+        """
         if "choices" in option.settings:
             return list(option.settings["choices"])
         form: str = option.settings.get("metavar", "")
@@ -172,14 +176,12 @@ class CommandLine:
             return []
         columns = [name for name in self.read_columns() if name.isprintable()]
         if form.startswith("COL,"):
-            from deciban.cli.options import join_list
-
             chosen = start[: start.rfind(",") + 1]
             return [chosen + join_list([name]) for name in columns if name not in chosen.split(",")]
         return _list_roles(columns, start) if form == "COL=ROLE" else columns
 
     def read_columns(self) -> list[str]:
-        """Return the names of the columns of DATA, or of the model; none where they cannot be read.
+        """Return the names of the columns of DATA, or of the model; none where they cannot be read. Warnings are off.
 
         Standard input and pipes are not read: what is taken from them is lost to the command itself. Nor is a
         database, whose server may take long to answer.

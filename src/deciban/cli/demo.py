@@ -19,7 +19,7 @@ from deciban.formatting import format_probability, format_signed
 from deciban.plain_json import to_json
 
 if TYPE_CHECKING:
-    from deciban.cli.demo_results import Forgetting, Reason, Result, SplitResults
+    from deciban.cli.demo_results import ExplainedPrediction, Forgetting, ModelQuality, SplitResults
 
 PICTURE, REPORT = "boundary.png", "report.json"
 CONTENTS = {PICTURE: "three assumptions about irises, three shapes of boundary", REPORT: "the figures above"}
@@ -77,7 +77,7 @@ def show_results(out: Screen, tumours: SplitResults, digits: SplitResults, forge
     out.print(make_table(tumours.results))
     out.print("  Log-loss: lower is better; 0.693 is tossing a coin.", soft_wrap=True)
     if tumours.reason is not None:
-        explain(out, tumours.reason)
+        show_reason(out, tumours.reason)
     out.print_heading("Digits", f"which of ten? Learned from {digits.learned}, held out {digits.held_out}.")
     out.print(make_table(digits.results))
     out.print_heading("Forgetting", "learn everything, forget a part: equal to never having learned it.")
@@ -86,7 +86,7 @@ def show_results(out: Screen, tumours: SplitResults, digits: SplitResults, forge
         out.print(Text(f"  {line.model}: {line.learned} − {line.forgotten} rows, {equal}."), soft_wrap=True)
 
 
-def make_table(results: Sequence[Result]) -> Table:
+def make_table(results: Sequence[ModelQuality]) -> Table:
     """Return a table with the accuracy, errors and log-loss of each model."""
     shown = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     shown.add_column("  model", no_wrap=True)
@@ -97,7 +97,7 @@ def make_table(results: Sequence[Result]) -> Table:
     return shown
 
 
-def explain(out: Screen, reason: Reason) -> None:
+def show_reason(out: Screen, reason: ExplainedPrediction) -> None:
     """Print the evidence for one prediction, its sum, and the probability that follows from it."""
     out.print_heading("Why?", f"the least certain tumour held out ({reason.truth}), by GaussianNB:")
     out.print(Text("\n".join(f"  {line}" for line in reason.text.splitlines())), soft_wrap=True)

@@ -25,7 +25,7 @@ COVARIANCE_PANELS = [
 
 
 @dataclass(frozen=True)
-class Result:
+class ModelQuality:
     """The quality of one model on the held-out rows."""
 
     model: str
@@ -35,8 +35,8 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """A held-out prediction and its evidence."""
+class ExplainedPrediction:
+    """A held-out prediction and its evidence in decibans; `added_up` is the sum of `evidence`, and equals `total`."""
 
     truth: str
     winner: str
@@ -54,8 +54,8 @@ class SplitResults:
 
     learned: int
     held_out: int
-    results: list[Result]
-    reason: Reason | None = None
+    results: list[ModelQuality]
+    reason: ExplainedPrediction | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def evaluate_models(models: dict[str, Any], X: Any, X_held: Any, y: Any, y_held:
         log_proba = model.fit(X, y).predict_log_proba(X_held)
         right = model.classes_[log_proba.argmax(axis=1)] == y_held
         truth = log_proba[np.arange(len(right)), np.searchsorted(model.classes_, y_held)]
-        results.append(Result(name, float(right.mean()), int((~right).sum()), float(-truth.mean())))
+        results.append(ModelQuality(name, float(right.mean()), int((~right).sum()), float(-truth.mean())))
     return SplitResults(len(y), len(y_held), results)
 
 
@@ -109,12 +109,12 @@ def evaluate_tumours() -> SplitResults:
     return replace(evaluated, reason=explain_least_certain(models["deciban GaussianNB"], split[1], split[3]))
 
 
-def explain_least_certain(model: Any, X: Any, y: Any) -> Reason:
+def explain_least_certain(model: Any, X: Any, y: Any) -> ExplainedPrediction:
     """Explain the held-out row of which the model is least certain."""
     i = int(np.abs(model.explain(X).total).argmin())
     names = list(datasets.load_breast_cancer().feature_names)
     explanation: Explanation = replace(model.explain(X[i : i + 1]), features=names)
-    return Reason(
+    return ExplainedPrediction(
         truth=str(y[i]),
         winner=str(explanation.winner[0]),
         runner_up=str(explanation.runner_up[0]),

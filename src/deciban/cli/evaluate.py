@@ -61,11 +61,11 @@ def evaluate(
             _show_choice(choice, table, options, json)
             return
         report = evaluate_table(table, options)
-        show(report, _make_title(report, table, options), json, requests)
+        _show_report(report, _make_title(report, table, options), json, requests)
 
 
 def _make_title(report: Report, table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return the title of a report, which says whether its rows were learned."""
+    """Return the title of a report, which says whether the model learned the rows that it is evaluated on."""
     if options["model"] is None:
         return f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
     rows = "rows that it may not have learned from"
@@ -85,6 +85,7 @@ def evaluate_table(table: TableInput, options: Mapping[str, Any]) -> Report:
 
 
 def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
+    """Evaluate the model of --model on a table; refuse the options of training."""
     training = {"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)}
     for name, value in training.items():
         if value is not None and name != "weights":
@@ -95,7 +96,7 @@ def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
         return deciban.evaluate(table.source, model=model, progress=rows, **given, **table.source_options)
 
 
-def show(report: Report, title: str, as_json: bool, requests: d.DecisionRequests) -> None:
+def _show_report(report: Report, title: str, as_json: bool, requests: d.DecisionRequests) -> None:
     """Print the figures of a report, and the answers to the requests, as JSON or as tables."""
     if as_json:
         print_json(report.to_dict() | requests.to_dict(report))
@@ -125,6 +126,7 @@ def _check_choose(options: Mapping[str, Any], requests: d.DecisionRequests) -> N
 
 
 def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], as_json: bool) -> None:
+    """Print the settings with their figures, as JSON or as a table, and then the command or call of the best."""
     if as_json:
         print_json(choice.to_dict())
         return

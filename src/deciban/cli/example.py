@@ -44,6 +44,7 @@ def example(name: str, folder: Path | None) -> None:
 
 
 def _write_mailbox(folder: Path) -> None:
+    """Write the mailbox and print how many messages it has; refuse a folder that is not empty."""
     check_folder(folder)
     if folder.exists() and any(folder.iterdir()):
         raise folder_error(folder, "it is not empty, and a mailbox is only written to an empty folder")

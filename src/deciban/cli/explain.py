@@ -69,10 +69,10 @@ def explain(
         if json:
             print_json([each.to_dict() for each in explained])
         else:
-            show(explained, most)
+            _show_rows(explained, most)
 
 
-def show(rows: list[RowExplanation], most: int) -> None:
+def _show_rows(rows: list[RowExplanation], most: int) -> None:
     """Print the explanations one below the other, of each the `most` strongest columns or words."""
     out = Screen()
     for row in rows:
@@ -84,6 +84,7 @@ def show(rows: list[RowExplanation], most: int) -> None:
 
 
 def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
+    """Print the prediction of a row, its arithmetic or else its evidence for one class, and values never seen."""
     width = 20 if row.name is None else 30
     truth = "" if row.truth is None else f"; in truth {shorten(str(row.truth), width)}"
     probability = format_probability(row.probability, is_certain=math.isinf(row.total))
@@ -91,26 +92,22 @@ def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
     out.print_heading(f"Row {row.row}", chance if row.name is None else shorten(row.name, out.width - 20))
     if row.name is not None:
         out.print_line(chance)
-    _show_reasons(out, row, most)
-    for value in row.unseen:
-        out.print_line(str(value))
-
-
-def _show_reasons(out: Screen, row: RowExplanation, most: int) -> None:
-    """Print the arithmetic of a row, or else its evidence for one class against another."""
     if row.work is not None:
         from deciban.cli.arithmetic_screen import show_arithmetic
 
         show_arithmetic(out, row.work)
-        return
-    out.print_line(f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
-    if row.words is None:
-        _show_columns(out, row, most)
     else:
-        _show_words(out, row.words, row.total, most)
+        out.print_line(f"why {shorten(str(row.favoured), 30)} rather than {shorten(str(row.against), 30)}:")
+        if row.words is None:
+            _show_columns(out, row, most)
+        else:
+            _show_words(out, row.words, row.total, most)
+    for value in row.unseen:
+        out.print_line(str(value))
 
 
 def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
+    """Print the evidence of the `most` strongest columns as bars, that of all others in one line, and the total."""
     shown, hidden = row.entries[:most], row.entries[most:]
     if hidden:
         shown = [*shown, (f"{len(hidden)} more", sum(value for _, value in hidden))]
@@ -119,14 +116,14 @@ def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
     width = min(widest, out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
         padded = set_cell_size(shorten(name, width), width)
-        bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {draw_bar(value, largest)}"
+        bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {_draw_signed_bar(value, largest)}"
         out.print(bar.rstrip(), soft_wrap=True)
     total = f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}"
     out.print(total.rstrip(), soft_wrap=True)
 
 
-def draw_bar(value: float, largest: float) -> str:
-    """Draw evidence as a bar: to the right for the class, to the left against it."""
+def _draw_signed_bar(value: float, largest: float) -> str:
+    """Draw evidence as a bar: to the right for the class, to the left against it; nothing if it is undefined."""
     if math.isnan(value):
         return ""
     length = BAR_WIDTH if math.isinf(value) else round(BAR_WIDTH * min(1.0, abs(value) / largest))

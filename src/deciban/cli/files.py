@@ -1,6 +1,4 @@
-"""Files of commands: model files that are opened, files and folders that are written completely or not at all, and
-JSON on standard output.
-"""
+"""Files and folders that commands write, completely or not at all; model files and JSON on standard output."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ ENDING = ".deciban"
 
 
 def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
-    """Refuse, before any work is done, a file that cannot be written or that is being read."""
+    """Refuse, before any work is done, a file that cannot be written or that is one of the inputs; accept "-"."""
     if str(path) == "-":
         return
     from deciban.atomic_write import check_writable
@@ -105,16 +103,6 @@ def print_json(figures: Any) -> None:
 def escape_for_terminal(text: str) -> str:
     """Escape control characters except line ends if standard output is a terminal; pipes and files stay raw."""
     return escape_controls(text, keep="\n") if sys.stdout.isatty() else text
-
-
-def format_file_size(path: str | Path) -> str:
-    """Format the size of a file with its unit, bytes to GB, in three digits."""
-    size = float(os.path.getsize(path))
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
 
 
 def folder_error(folder: Path, why: str | None) -> InputError:

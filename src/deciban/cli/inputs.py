@@ -88,47 +88,60 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
 
     Raises UsageError where DATA, --folders and --sql are not exactly one, and InputError where a file is absent.
     """
-    paths, sql, folders = list(options["data"] or ()), options["sql"], options.get("folders")
-    format, hive = options["format"], options["hive"]
-    if bool(paths) + (sql is not None) + (folders is not None) != 1:
-        raise UsageError("exactly one table is needed: DATA, --folders DIR or --sql QUERY")
-    if hive and not paths:
-        raise UsageError("--hive is for DATA; in a query write read_csv(…, hive_partitioning=true)")
-    if folders is not None:
-        if format is not None:
-            raise UsageError(f"--folders reads each file as a document, so --format {format} cannot be given")
-        paths, format = [folders], "folders"
-    reading = FileOptions.from_arguments({**_select_file_options(options), "format": format})
+    paths, reading = _resolve_paths(options)
+    sql = options["sql"]
+    name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
     if has_address(paths):
         from deciban.sources.databases.addresses import parse_address
 
         if len(paths) > 1:
             raise UsageError("a table of a database cannot be read together with others")
         yield TableInput(paths, parse_address(paths[0]).name, None, reading, is_database=True)
-        return
-    if options.get("spark") is not None:
+    elif options.get("spark") is not None:
         if not paths or "-" in paths:
             raise UsageError("--spark reads files: DATA is needed, and no standard input, --folders or --sql")
         from deciban.cli.spark_session import open_session
 
         with open_session(options["spark"]) as session:
-            yield TableInput(paths, paths[0] + (" …" if len(paths) > 1 else ""), None, reading, spark=session)
-        return
-    if "-" in paths and len(paths) > 1:
+            yield TableInput(paths, name, None, reading, spark=session)
+    elif paths == ["-"]:
+        with spool_stdin() as path, name_in_errors({path: STDIN}):
+            yield TableInput([path], STDIN, None, reading)
+    else:
+        _check_paths(paths)
+        with (
+            spool_pipes(paths) as files,
+            name_in_errors({file: path for file, path in zip(files, paths) if file != path}),
+        ):
+            yield TableInput(files, name, sql, reading)
+
+
+def _resolve_paths(options: Mapping[str, Any]) -> tuple[list[str], FileOptions]:
+    """Return the paths of DATA or --folders, none for --sql, and how files are read; refuse none or two of these."""
+    paths, folders = list(options["data"] or ()), options.get("folders")
+    given = {field.name: options.get(field.name) for field in fields(FileOptions)}
+    if bool(paths) + (options["sql"] is not None) + (folders is not None) != 1:
+        raise UsageError("exactly one table is needed: DATA, --folders DIR or --sql QUERY")
+    if given["hive"] and not paths:
+        raise UsageError("--hive is for DATA; in a query write read_csv(…, hive_partitioning=true)")
+    if folders is not None:
+        if given["format"] is not None:
+            raise UsageError(
+                f"--folders reads each file as a document, so --format {given['format']} cannot be given"
+            )
+        paths, given["format"] = [folders], "folders"
+    if given["names"] is not None:
+        given["names"] = split_list(given["names"])
+    return paths, FileOptions.from_arguments(given)
+
+
+def _check_paths(paths: Sequence[str]) -> None:
+    """Refuse standard input, or a file that does not exist, among several files."""
+    if "-" in paths:
         raise UsageError("- (standard input) cannot be read together with other files")
     absent = [path for path in paths if not os.path.exists(path)] if len(paths) > 1 else []
     if absent:
         raise InputError(f"there is no file {absent[0]!r}. Hint: a pattern is written in quotes, 'day-*.csv'")
-    if paths == ["-"]:
-        with spool_stdin() as path, name_in_errors({path: STDIN}):
-            yield TableInput([path], STDIN, None, reading)
-        return
-    name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-    with (
-        spool_pipes(paths) as files,
-        name_in_errors({file: path for file, path in zip(files, paths) if file != path}),
-    ):
-        yield TableInput(files, name, sql, reading)
 
 
 def has_address(paths: Sequence[str]) -> bool:
@@ -140,20 +153,13 @@ def has_address(paths: Sequence[str]) -> bool:
     return any(find_scheme(path) is not None for path in paths)
 
 
-def _select_file_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the options of a command that control how a file is read."""
-    given = {field.name: options.get(field.name) for field in fields(FileOptions)}
-    names = given["names"]
-    return {**given, "names": None if names is None else split_list(names)}
-
-
 def open_optional_table(options: Mapping[str, Any]) -> AbstractContextManager[TableInput | None]:
-    """Open the table of DATA or --sql as `open_table` does; None if neither is given."""
+    """Return the context of `open_table`, or one of None if neither DATA nor --sql is given."""
     return open_table(options) if options["data"] or options["sql"] is not None else nullcontext()
 
 
 def spool_stdin() -> AbstractContextManager[str]:
-    """Return a temporary copy of standard input, which can be read more than once; it is deleted after the block."""
+    """Return a context with the path of a temporary copy of standard input, which can be read more than once."""
     if sys.stdin.isatty():
         print_stderr("reading the table from standard input, to its end (Ctrl-D) …")
     return spool(sys.stdin.buffer, "stdin", STDIN)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import deciban
 from deciban.cli import options as a
-from deciban.cli.files import format_file_size, print_json
+from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command, option
 from deciban.cli.render import Screen, format_count, shorten
 from deciban.errors import InputError
-from deciban.formatting import format_number, format_signed
+from deciban.formatting import format_number, format_signed, format_size
 from deciban.load_model import load, open_model
 from deciban.model.differences import describe_options, find_differences
 
@@ -47,7 +47,7 @@ def inspect(model: Path, most: int, table: str | None, json: bool) -> None:
         facts = {"file": str(model), **origin, "options": describe_options(found)}
         print_json({**facts, **description.to_dict()})
         return
-    _show(model, found, description, most)
+    _show_model(model, found, description, most)
 
 
 def _show_table(path: Path, found: Any, column: str, most: int, as_json: bool) -> None:
@@ -87,8 +87,9 @@ def _show_estimator(found: Any, as_json: bool) -> None:
         out.print_line(facts["calibration"])
 
 
-def _show(path: Path, model: Model, description: Description, most: int) -> None:
-    from deciban.cli.report_screen import format_missing, show_classes, show_markers, show_strongest
+def _show_model(path: Path, model: Model, description: Description, most: int) -> None:
+    """Print a table model: facts, classes, assumptions, all columns, and the evidence of the `most` strongest."""
+    from deciban.cli.report_screen import show_classes, show_columns, show_markers, show_strongest
 
     out = Screen()
     out.print_title(f"{path}: a model of {model.target}")
@@ -101,28 +102,28 @@ def _show(path: Path, model: Model, description: Description, most: int) -> None
         ("made", model.origin.created or "–"),
         *([("evidence weights", model.account.trust_text)] if model.account and model.account.trust else []),
         ("parameters", format_count(description.n_parameters)),
-        ("file", format_file_size(path)),
+        ("file", format_size(path.stat().st_size)),
     ]
     out.print_pairs(facts)
     out.print_heading("Classes")
     show_classes(out, description)
     out.print_heading("Assumptions")
-    assumptions = []
-    for name, value in describe_options(model).items():
-        is_mapping = isinstance(value, dict)
-        text = ", ".join(f"{key} {number:g}" for key, number in value.items()) if is_mapping else str(value)
-        assumptions.append((name.replace("_", " "), text))
-    out.print_pairs(assumptions)
+    options = describe_options(model).items()
+    out.print_pairs((name.replace("_", " "), _format_assumption(value)) for name, value in options)
     out.print_heading("Columns")
-    body = [[note.name, note.role, note.reason + format_missing(note)] for note in description.columns]
-    out.print_table(["column", "role", "why"], body, wide=2)
+    show_columns(out, description.columns, len(description.columns))
     show_markers(out, description)
     out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, most)
-    _show_columns(out, model, description, most)
+    _show_evidence_by_class(out, model, description, most)
 
 
-def _show_columns(out: Any, model: Model, description: Description, most: int) -> None:
+def _format_assumption(value: Any) -> str:
+    """Format the value of an option of the model; shares of classes as names and numbers."""
+    return ", ".join(f"{key} {n:g}" for key, n in value.items()) if isinstance(value, dict) else str(value)
+
+
+def _show_evidence_by_class(out: Screen, model: Model, description: Description, most: int) -> None:
     """Print the telltales of texts, and a sentence for each class of the other strongest columns."""
     from deciban.cli.report_screen import show_telltales
 
@@ -159,10 +160,11 @@ TITLES = {
     "blocks": ("Joined", "columns that are modelled jointly"),
     "options": ("Assumptions", ""),
 }
+"""The heading of each part of the differences, and what is next to it."""
 
 
 def _show_differences(first: str, second: str, found: dict[str, Any], most: int) -> None:
-    """Print the differences."""
+    """Print the parts in which two models differ; at most `most` columns, and three times as many of other parts."""
     out = Screen()
     out.print_title(f"{first} → {second}")
     if found["same"]:

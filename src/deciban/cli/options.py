@@ -3,27 +3,18 @@
 `TABLE_OPTIONS` are for a command that reads a table, `MODEL_OPTIONS` for one that trains models.
 """
 
-import csv
-import io
-from argparse import ArgumentTypeError, BooleanOptionalAction
-from collections.abc import Iterable, Mapping, Sequence
+from argparse import ArgumentTypeError
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any, Final
 
-from deciban.cli.parser import Argument, argument, choice, flag, in_section, list_option, number, option
+from deciban.cli.parser import Argument, argument, choice, flag, in_section, list_option, number, option, switch
 from deciban.errors import UsageError
 from deciban.option_values import NumberRange, parse_pair, split_list
 
 COVARIANCES: Final = "full|tied|mixed|diagonal|tied_diagonal|spherical|tied_spherical|identity"
 TABLE_FILES: Final = ".csv, .tsv, .jsonl, .parquet or .arrow file"
-
-
-def join_list(parts: Iterable[str]) -> str:
-    """Join parts with commas; a part that contains a comma or quotes is written in double quotes."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow(parts)
-    return written.getvalue()
 
 
 def numbers(name: str, metavar: str, help: str, allowed: NumberRange) -> Argument:
@@ -41,7 +32,7 @@ def numbers(name: str, metavar: str, help: str, allowed: NumberRange) -> Argumen
 
 
 def parse_quote(text: str) -> str:
-    """Return a quotation mark, or none."""
+    """Return a text that is one ASCII character or the word none; refuse any other."""
     if text != "none" and (len(text) != 1 or not text.isascii()):
         raise ArgumentTypeError(f"one ASCII character is needed, or none; not {text!r}")
     return text
@@ -76,9 +67,9 @@ TABLE_OPTIONS: Final = (
         choice("--bad-cells", "error|missing",
                "How a cell that is not a number in a column of numbers, or not a date among dates, is treated: as an "
                "error, or counted as missing and reported.", default="error"),
-        argument("--header", action=BooleanOptionalAction, default=None,
-                 help="Whether the first line of a CSV file names the columns; without either, one that looks like "
-                 "data is an error."),
+        switch("--header",
+               "Whether the first line of a CSV file names the columns; without either, one that looks like data is "
+               "an error.", None),
         option("--names", "A,B,…",
                "The names of the columns of a CSV file that has no header; with --header, in place of those in it."),
         option("--quote", "CHAR|none",

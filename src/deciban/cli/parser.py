@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, Final, NamedTuple, NoReturn
 
 from deciban.cli.command_groups import HELP_ENTRY, format_examples, format_paragraph, format_table
-from deciban.errors import UsageError
+from deciban.errors import UsageError, did_you_mean
 from deciban.option_values import NumberRange
 
 
@@ -82,9 +82,9 @@ def choice(name: str, choices: str, help: str, **settings: Any) -> Argument:
     return argument(name, **{"metavar": choices, "help": help, "choices": words, **settings})
 
 
-def flag(name: str, help: str) -> Argument:
+def flag(name: str, help: str, **settings: Any) -> Argument:
     """Declare an option without a value."""
-    return argument(name, action="store_true", help=help)
+    return argument(name, action="store_true", help=help, **settings)
 
 
 def switch(name: str, help: str, default: bool | None = True) -> Argument:
@@ -139,8 +139,6 @@ class Command:
         parse = parser.parse_known_args if "--" in words else parser.parse_known_intermixed_args
         values, unknown = parse(list(self._attach_values(words)))
         if unknown and unknown != ["--"]:
-            from deciban.errors import did_you_mean
-
             if not unknown[0].startswith("-"):
                 raise UsageError(f"Got unexpected extra argument(s) ({' '.join(unknown)})")
             raise UsageError(f"No such option: {unknown[0]}{did_you_mean(unknown[0], self.option_names)}")

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress
-from deciban.cli.files import check_output
 from deciban.cli.inputs import open_table
-from deciban.cli.parser import DEBUG, argument, command, flag, list_option, number
-from deciban.cli.table_output import check_safe_cells, open_table_writer, output_format
+from deciban.cli.parser import DEBUG, command, flag, list_option, number
+from deciban.cli.table_output import check_table_output, open_table_writer, output_format
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.errors import InputError, did_you_mean
 from deciban.load_model import open_model
 from deciban.option_values import parse_costs, parse_prior, parse_thresholds
 from deciban.sources.row_views import CopyingView
+from deciban.sources.source import check_column
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     a.MODEL_FILE, a.TABLE_OUTPUT,
     flag("--proba", "Add a column p(CLASS) for every class."),
     list_option("--keep", "COL", "Copy a column of DATA to the output; by default the file, of documents."),
-    argument("--all", dest="everything", action="store_true", help="Copy all columns of DATA to the output."),
+    flag("--all", "Copy all columns of DATA to the output.", dest="everything"),
     a.JSON_LINES, a.SAFE_CELLS, d.COST, d.REJECT, d.THRESHOLD, d.REJECT_NOVEL, a.PRIOR, a.ALLOW_MISSING,
     *a.TABLE_OPTIONS, a.SPARK, DEBUG,
     examples=[
@@ -47,9 +46,8 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
     from deciban.model.predictions import Predictions
 
     with direct_role_hints_to_training(), open_table(options) as table:
-        check_safe_cells(output, json, safe_cells)
-        check_output(output or "-", [*table.paths, model])
-        loaded, rule = _make_rule(open_model(model), options)
+        check_table_output(output, json, safe_cells, [*table.paths, model])
+        loaded, rule = _resolve_decision(open_model(model), options)
         table = table.for_model(loaded)
         source = table.open()
         if table.spark is not None:
@@ -59,9 +57,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
             return
         kept = list(dict.fromkeys(options["keep"] or table.identified_by))
         for name in kept:
-            if name not in source.columns:
-                near = did_you_mean(name, source.columns)
-                raise InputError(f"{source.name} has no column {name!r} to keep{near}")
+            check_column(source, name, " to keep")
         view = CopyingView(source, list(source.columns) if options["everything"] else kept)
         is_rounded = output_format(output, json) in ("csv", "tsv")
         answers = Predictions(loaded, view, options["proba"], rule, options["reject_novel"], is_rounded)
@@ -79,8 +75,8 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
         answers.monitor.warn()
 
 
-def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
-    """Return the model with the priors of --prior, and the rule by which rows are decided."""
+def _resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
+    """Return the model with the priors of --prior, and the rule of decision; None: the most probable class."""
     from deciban.scores.posterior import build_rule
 
     model = model if options["prior"] is None else model.with_priors(parse_prior(options["prior"]))
@@ -90,18 +86,17 @@ def _make_rule(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decisio
 
 
 def _print_counts(called: Counter[str], out: str | None) -> None:
-    """Print the number of rows of each class to standard error, unless the rows go to standard output."""
+    """Print the number of rows of the commonest classes to standard error, unless the rows go to standard output."""
     if out is None or out == "-":
         return
     from deciban.cli.render import format_count, format_row_count
     from deciban.model.predictions import UNDECIDED
 
-    undecided = called.pop(UNDECIDED, 0)
-    most = ", ".join(f"{label} {format_count(n)}" for label, n in called.most_common(5) if n)
-    more = f" and {len(called) - 5} other classes" if len(called) > 5 else ""
-    more += f"; undecided {format_count(undecided)}" if undecided else ""
-    rows = undecided + called.total()
-    print_stderr(f"{format_row_count(rows)} to {out}" + (f": {most}{more}" if most else ""))
+    decided = Counter({label: n for label, n in called.items() if label != UNDECIDED})
+    most = ", ".join(f"{label} {format_count(n)}" for label, n in decided.most_common(5) if n)
+    more = f" and {len(decided) - 5} other classes" if len(decided) > 5 else ""
+    more += f"; undecided {format_count(called[UNDECIDED])}" if called[UNDECIDED] else ""
+    print_stderr(f"{format_row_count(called.total())} to {out}" + (f": {most}{more}" if most else ""))
 
 
 BATCH_ROWS = 1 << 16
@@ -119,16 +114,14 @@ def sample(model: Path, rows: int, seed: int | None, output: str | None, json: b
     """Draw rows from the distribution that a model has learned."""
     import numpy as np
 
-    check_safe_cells(output, json, safe_cells)
-    check_output(output or "-", [model])
+    check_table_output(output, json, safe_cells, [model])
     found, rng = open_model(model), np.random.default_rng(seed)
-    drawn = found.sample(min(rows, BATCH_ROWS), rng)
-    with open_table_writer(output, json, drawn.schema, safe_cells) as write:
-        left = rows
-        while drawn.num_rows:
-            for batch in drawn.to_batches():
+    starts = range(0, max(rows, 1), BATCH_ROWS)
+    tables = (found.sample(min(rows - start, BATCH_ROWS), rng) for start in starts)
+    first = next(tables)
+    with open_table_writer(output, json, first.schema, safe_cells) as write:
+        for table in chain([first], tables):
+            for batch in table.to_batches():
                 write(batch)
-            left -= drawn.num_rows
-            drawn = found.sample(min(left, BATCH_ROWS), rng) if left else drawn.slice(0, 0)
     if output is not None and output != "-":
         print_stderr(f"{rows} rows to {output}")

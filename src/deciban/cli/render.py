@@ -1,11 +1,11 @@
 """Parts of the screen: headings, lists of pairs, and tables that fit 80 columns whatever the names."""
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -13,10 +13,10 @@ from deciban.formatting import format_thousands
 from deciban.formatting import to_one_line as to_one_line
 
 MAX_NAME_WIDTH = 30
-"""The characters of a name that are shown."""
+"""The columns of the screen that a name takes at most."""
 
 MAX_LINE_WIDTH = 100
-"""The characters of a line on a wide terminal; longer lines are hard to read."""
+"""The columns of the screen that are used on a wide terminal; longer lines are hard to read."""
 
 
 class Screen(Console):
@@ -32,7 +32,7 @@ class Screen(Console):
         self.print(to_one_line(title), style="bold", soft_wrap=True)
 
     def print_heading(self, title: str, what: str = "") -> None:
-        """Print a heading and, on the same line, an explanation."""
+        """Print an empty line, then a heading in bold and, on the same line, an explanation."""
         self.print()
         explanation = to_one_line(f"  {what}") if what else ""
         self.print(Text.assemble((to_one_line(title), "bold"), explanation), soft_wrap=True)
@@ -57,7 +57,10 @@ class Screen(Console):
         self, head: Sequence[str], rows: Iterable[Sequence[Any]], right: Sequence[int] = (),
         wide: int | None = None,
     ) -> None:  # fmt: skip
-        """Print a table without rules; long names lose their middle, and only the column `wide` is wrapped."""
+        """Print a table without rules: columns in `right` end at the right, and only the column `wide` is wrapped.
+
+        Long names in the first column lose their middle.
+        """
         body = [[shorten(str(row[0]), MAX_NAME_WIDTH), *(to_one_line(str(cell)) for cell in row[1:])] for row in rows]
         shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for i, name in enumerate(head):
@@ -74,20 +77,18 @@ class Screen(Console):
 
     def print_line(self, words: str, indent: int = 2) -> None:
         """Print an indented line, wrapped with the same indent."""
-        from rich.padding import Padding
-
         self.print_stripped(Padding(Text(to_one_line(words)), (0, 0, 0, indent)))
 
-    def print_packed(self, parts: Iterable[str], indent: int = 2) -> None:
-        """Print short parts, as many to a line as fit; none is broken."""
+    def print_packed(self, parts: Iterable[str]) -> None:
+        """Print short parts, as many to an indented line as fit; none is broken."""
         rows: list[str] = []
         for part in map(to_one_line, parts):
-            if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= self.width - indent:
+            if rows and cell_len(rows[-1]) + 3 + cell_len(part) <= self.width - 2:
                 rows[-1] += f" · {part}"
             else:
                 rows.append(part)
         for row in rows:
-            self.print_line(row, indent)
+            self.print_line(row)
 
     def print_command(self, words: str) -> None:
         """Print a command to copy, which is never wrapped."""
@@ -117,10 +118,3 @@ def format_count(n: float) -> str:
 def format_row_count(n: float) -> str:
     """Format a number of rows with its unit: 1 row, 2 rows."""
     return f"{format_count(n)} row{'' if n == 1 else 's'}"
-
-
-def quote_word(word: str) -> str:
-    """Return a word of a command line, in quotes if the shell needs them."""
-    import shlex
-
-    return shlex.quote(word) if sys.platform != "win32" else f'"{word}"' if " " in word else word

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.files import format_file_size
-from deciban.cli.render import Screen, format_count, format_row_count, quote_word, shorten, to_one_line
-from deciban.formatting import format_number, format_percent
+from deciban.cli.render import Screen, format_count, format_row_count, shorten, to_one_line
+from deciban.cli.training_options import quote_word
+from deciban.formatting import format_number, format_percent, format_size, format_word
 from deciban.metrics.report import MAX_CONFUSION_CLASSES, MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def show_quality(out: Screen, report: Report, confusion: bool = False) -> None:
     for note in report.notes():
         out.print_line(f"({note})")
     if confusion and len(report.classes) > 1:
-        _show_classes(out, report)
+        _show_figures_by_class(out, report)
         _show_confusion(out, report)
 
 
@@ -71,7 +72,8 @@ def show_decisions(out: Screen, costs: DecisionCosts | None, thresholds: Sequenc
         out.print_table(["class", "from p", "precision", "recall"], body, right=range(1, 4))
 
 
-def _show_classes(out: Screen, report: Report) -> None:
+def _show_figures_by_class(out: Screen, report: Report) -> None:
+    """Print precision, recall, F1 and rows of each class; nothing if there are many classes."""
     if len(report.classes) > MAX_LISTED_CLASSES:
         return
     out.print_heading("Classes", "precision: of the rows predicted so; recall: of the rows that are so")
@@ -81,6 +83,7 @@ def _show_classes(out: Screen, report: Report) -> None:
 
 
 def _show_confusion(out: Screen, report: Report) -> None:
+    """Print the confusion matrix; of many classes the pairs that are confused most often."""
     if len(report.classes) > MAX_CONFUSION_CLASSES:
         wrong = [
             (float(n), str(report.classes[k]), str(report.classes[l]))
@@ -114,7 +117,7 @@ def show_training(
     was requested.
     """
     out = Screen(stderr=to_stderr)
-    _show_rows(out, model, description)
+    _print_training_title(out, model)
     out.print_heading("Classes", f"of {to_one_line(model.target)}")
     show_classes(out, description)
     out.print_heading("Columns", "and the role of each (--as COLUMN=ROLE changes it)")
@@ -135,7 +138,7 @@ def show_training(
     out.print_heading("Strongest columns", "average evidence for the true class, with a 90 % interval")
     show_strongest(out, description, STRONGEST_COLUMNS)
     show_telltales(out, model)
-    _show_next(out, path, is_named, model, of_documents)
+    _show_next_commands(out, path, is_named, model, of_documents)
 
 
 def _show_calibration(out: Screen, model: Model, held_out: Report, requested: bool) -> None:
@@ -150,7 +153,8 @@ def _show_calibration(out: Screen, model: Model, held_out: Report, requested: bo
         out.print_line("(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
 
 
-def _show_rows(out: Screen, model: Model, description: Description) -> None:
+def _print_training_title(out: Screen, model: Model) -> None:
+    """Print the table and the number of its rows learned and left out; then the learner, unless it is naive Bayes."""
     without = model.origin.rows_without_class
     left_out = f"; {format_row_count(without)} without {to_one_line(model.target)} left out" if without else ""
     weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
@@ -169,12 +173,12 @@ def show_classes(out: Screen, description: Description) -> None:
         out.print_line(f"… and {len(description.classes) - len(shown)} more classes")
 
 
-def show_columns(out: Screen, notes: Sequence[ColumnNote]) -> None:
-    """Print each column with its role and the reason; of a wide table how many columns have each role, and the first
-    of them.
+def show_columns(out: Screen, notes: Sequence[ColumnNote], most: int = MAX_SCREEN_COLUMNS) -> None:
+    """Print each column with its role and the reason; of more than `most` columns how many have each role, and the
+    first of them.
     """
-    if len(notes) <= MAX_SCREEN_COLUMNS:
-        body = [[note.name, note.role, note.reason + format_missing(note)] for note in notes]
+    if len(notes) <= most:
+        body = [[note.name, note.role, note.reason + _format_missing(note)] for note in notes]
         out.print_table(["column", "role", "why"], body, wide=2)
         return
     roles: dict[str, list[str]] = {}
@@ -192,12 +196,12 @@ def show_markers(out: Screen, description: Description) -> None:
     """Print which texts were read as missing, in how many cells of which columns."""
     lines = description.format_markers()
     for line in lines:
-        out.print_line(to_one_line(line))
+        out.print_line(line)
     if lines:
         out.print_line("(--keep-markers takes them for values, except among numbers and dates)")
 
 
-def format_missing(note: ColumnNote) -> str:
+def _format_missing(note: ColumnNote) -> str:
     """Format the share of missing values of a column; empty if none is missing."""
     if not note.missing:
         return ""
@@ -205,7 +209,7 @@ def format_missing(note: ColumnNote) -> str:
 
 
 def show_strongest(out: Screen, description: Description, most: int) -> None:
-    """Print the columns with the strongest evidence for the true class."""
+    """Print the `most` columns with the strongest evidence for the true class, in decibans, with intervals."""
     shown = description.strongest[:most]
     largest = max([s.evidence for s in shown if math.isfinite(s.evidence)] + [1e-9])
     is_weighted = any(s.trust is not None for s in shown)
@@ -215,7 +219,7 @@ def show_strongest(out: Screen, description: Description, most: int) -> None:
             *([format_number(s.trust or 0.0, 2)] if is_weighted else []),
             f"{format_number(s.evidence, 2)} dB",
             f"({format_number(s.low, 2)} … {format_number(s.high, 2)})",
-            draw_bar(s.evidence, largest),
+            _draw_strength_bar(s.evidence, largest),
         ]
         for s in shown
     ]
@@ -224,38 +228,38 @@ def show_strongest(out: Screen, description: Description, most: int) -> None:
     out.print_line("dB is decibans: 10 is ten to one, 3 about two to one.")
 
 
-def draw_bar(evidence: float, largest: float) -> str:
-    """Draw evidence as a bar; infinite evidence, of something impossible, has the longest bar."""
+def _draw_strength_bar(evidence: float, largest: float) -> str:
+    """Draw average evidence as a bar; infinite evidence, of something impossible, has the longest bar."""
     return "" if math.isnan(evidence) else "█" * round(STRENGTH_BAR_WIDTH * min(1.0, max(0.0, evidence / largest)))
 
 
 def show_telltales(out: Screen, model: Model) -> None:
-    """Print a line with the telltales of each class; of the first classes if there are many."""
+    """Print the telltales of each class, of the first classes if there are many; nothing where words are hashed."""
     if model.options.words.hashed is not None:
         return
     for text in model._layout.texts:
         where = f", in {to_one_line(text.column)}" if len(model._layout.texts) > 1 else ""
         out.print_heading("Telltales", f"of each class, the strongest first{where}")
         shown = model.classes[:MAX_SCREEN_CLASSES]
-        body = [[label, ", ".join(_telltale_words(model, label, text.column))] for label in shown]
+        body = [[label, ", ".join(_list_telltales(model, label, text.column))] for label in shown]
         out.print_table(["class", "words"], body, wide=1)
         if len(model.classes) > len(shown):
             out.print_line(f"… and {len(model.classes) - len(shown)} more classes")
 
 
-def _telltale_words(model: Model, label: Any, column: str) -> list[str]:
-    from deciban.formatting import format_word
-
+def _list_telltales(model: Model, label: Any, column: str) -> list[str]:
+    """Return the words of a column that are the strongest evidence for a class; a dash if there are none."""
     words = model.telltales(label, TELLTALES_PER_CLASS, column)
     return [shorten(format_word(word.word), 20) for word in words if word.decibans > 0] or ["–"]
 
 
-def _show_next(out: Screen, path: str, is_named: bool, model: Model, of_documents: bool) -> None:
+def _show_next_commands(out: Screen, path: str, is_named: bool, model: Model, of_documents: bool) -> None:
+    """Print the file that was written, and commands that use it; nothing for standard output."""
     if path == "-":
         return
     out.print_heading("Written")
     note = "" if is_named else "; -o names another file"
-    out.print_line(f"{path} ({format_file_size(path)}{note})")
+    out.print_line(f"{path} ({format_size(os.path.getsize(path))}{note})")
     out.print_heading("Next")
     new = "NEW.txt" if of_documents else "NEW.csv"
     for words in ("predict", "explain"):

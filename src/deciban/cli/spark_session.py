@@ -52,7 +52,7 @@ def open_session(master: str) -> Iterator[Any]:
 def write_predictions(
     model: Model, source: Source, rule: Decision | None, output: str | None, options: Mapping[str, Any]
 ) -> None:
-    """Have the executors predict all rows, and write them as a folder of files."""
+    """Have the executors predict all rows, and write them as a folder of files; refuse stdout and other formats."""
     from deciban.model.distributed_scores import ScoreTask, score_parts
 
     form = None if output in (None, "-") else output_format(output, False)

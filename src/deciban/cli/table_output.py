@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from deciban.cli.files import atomic_file
+from deciban.cli.files import atomic_file, check_output
 from deciban.errors import UsageError
 from deciban.formatting import escape_controls
 from deciban.sources.table_writers import Change, Write, neutralise_formula, open_format
 
-ENDINGS = {
+FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".jsonl": "jsonl",
@@ -23,23 +23,28 @@ ENDINGS = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+"""The format of a table by the ending of its file."""
 
 
 def output_format(out: str | None, as_json: bool) -> str:
     """Return the format of the file's ending; for standard output CSV, or JSON lines with --json."""
     if out is None or out == "-":
         return "jsonl" if as_json else "csv"
-    form = ENDINGS.get(Path(out).suffix.lower())
+    form = FORMATS.get(Path(out).suffix.lower())
     if form is None:
-        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(ENDINGS)}")
+        raise UsageError(f"-o {out}: unknown ending; use one of {', '.join(FORMATS)}")
     return form
 
 
-def check_safe_cells(out: str | None, as_json: bool, safe: bool) -> None:
-    """Refuse an unknown ending of the output, and --safe-cells for formats in which spreadsheets see no formulas."""
+def check_table_output(out: str | None, as_json: bool, safe: bool, inputs: Sequence[str | Path]) -> None:
+    """Refuse, before any work is done, a file that cannot be written, has an unknown ending, or is one of the inputs.
+
+    Refuse --safe-cells for formats in which spreadsheets see no formulas.
+    """
     form = output_format(out, as_json)
     if safe and form not in ("csv", "tsv"):
         raise UsageError(f"--safe-cells is for CSV and TSV; the output is {form}")
+    check_output(out or "-", inputs)
 
 
 @contextmanager

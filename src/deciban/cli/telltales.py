@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 from deciban._lazy import pa
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
-from deciban.cli.files import check_output, print_json
+from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
 from deciban.cli.render import Screen, format_count, shorten
-from deciban.cli.table_output import check_safe_cells, open_table_writer
-from deciban.errors import InputError
+from deciban.cli.table_output import check_table_output, open_table_writer
+from deciban.errors import InputError, unknown_class_error
+from deciban.formatting import format_word
 from deciban.load_model import load
 
 LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
@@ -46,15 +46,14 @@ def telltales(
 ) -> None:  # fmt: skip
     """Show the words that distinguish each class from all others: their evidence, its interval, and their counts."""
     if output is not None:
-        check_safe_cells(output, json, safe_cells)
-        check_output(output, [model])
+        check_table_output(output, json, safe_cells, [model])
     loaded, place = load_text_model(model, column), {} if column is None else {"column": column}
     classes = [  # of a class with fewer words that are evidence for it, fewer are shown
         (label, [word for word in loaded.telltales(label, number, **place) if word.decibans > 0])
         for label in select_classes(loaded, labels)
     ]
     if output is not None:
-        _write(classes, output, json, safe_cells)
+        _write_table(classes, output, json, safe_cells)
     elif json:
         print_json([{"class": label, "words": _make_rows(words)} for label, words in classes])
     else:
@@ -62,12 +61,12 @@ def telltales(
 
 
 def _make_rows(words: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return a row for each word; weights of logistic regression have no interval, so those figures are None."""
-    rows = [{"word": word.word, **{name: getattr(word, name) for name in WORD_FIGURES}} for word in words]
+    """Return a row for each word; fitted weights have no interval, and some no counts: those figures are None."""
+    rows = [{name: word._asdict().get(name) for name in ("word", *WORD_FIGURES)} for word in words]
     return [{name: None if value != value else value for name, value in row.items()} for row in rows]
 
 
-def _write(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool, safe_cells: bool) -> None:
+def _write_table(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool, safe_cells: bool) -> None:
     """Write a row for each word to a table file; for the path - to stdout, as CSV or JSON lines."""
     rows = [{"class": str(label), **row} for label, words in classes for row in _make_rows(words)]
     texts = [("class", pa.string()), ("word", pa.string())]
@@ -82,8 +81,6 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     """Print a table for each class and its words; if there are many classes, words with their decibans, as many to a
     line as fit.
     """
-    from deciban.formatting import format_word
-
     screen = Screen()
     screen.print_title(f"{path}: telltales of each class, the strongest first")
     few = len(classes) <= MAX_DETAILED_CLASSES
@@ -98,34 +95,29 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     screen.print()
     if few:
         screen.print_line("dB is decibans for the class against all others: 10 is ten to one.")
-        screen.print_line("times, documents: in the class : in all other classes.")
+        if all(hasattr(word, "elsewhere") for _, words in classes for word in words):
+            screen.print_line("times, documents: in the class : in all other classes.")
     else:
         screen.print_line("Numbers are decibans for the class against all others: 10 is ten to one.")
         screen.print_line("--class LABEL shows intervals and counts.")
 
 
 def _print_words(screen: Screen, words: Sequence[Any]) -> None:
-    from deciban.formatting import format_word
-
-    has_intervals = all(hasattr(word, "low") and not math.isnan(word.low) for word in words)
-    head = ["word", "evidence", *(["90 % interval"] if has_intervals else []), "times", "documents"]
-    body = [
-        [
-            shorten(format_word(word.word), TELLTALE_WIDTH),
-            f"{word.decibans:.1f} dB",
-            *([f"({word.low:.1f} … {word.high:.1f})"] if has_intervals else []),
-            f"{format_count(word.count)} : {format_count(word.elsewhere)}",
-            f"{format_count(word.documents)} : {format_count(word.documents_elsewhere)}",
-        ]
-        for word in words
-    ]
-    screen.print_table(head, body, right=[1, len(head) - 2, len(head) - 1])
+    """Print a line for each word, with intervals and counts if all words have them."""
+    rows = _make_rows(words)
+    columns = {"word": [shorten(format_word(row["word"]), TELLTALE_WIDTH) for row in rows]}
+    columns["evidence"] = [f"{row['decibans']:.1f} dB" for row in rows]
+    if all(row["low"] is not None for row in rows):
+        columns["90 % interval"] = [f"({row['low']:.1f} … {row['high']:.1f})" for row in rows]
+    for title, here, there in (("times", "count", "elsewhere"), ("documents", "documents", "documents_elsewhere")):
+        if all(row[here] is not None for row in rows):
+            columns[title] = [f"{format_count(row[here])} : {format_count(row[there])}" for row in rows]
+    right = [i for i, title in enumerate(columns) if title in ("evidence", "times", "documents")]
+    screen.print_table(list(columns), zip(*columns.values()), right=right)
 
 
 def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
     """Return the classes of a model with these names, each once; all classes in order if none is named."""
-    from deciban.errors import unknown_class_error
-
     classes = model.classes_.tolist() if hasattr(model, "classes_") else list(model.classes)
     known = {str(label): label for label in classes}
     for label in labels or ():
@@ -142,6 +134,6 @@ def load_text_model(path: Path, column: str | None) -> Any:
             f"{str(path)!r} holds a {type(model).__name__}, which has no words. "
             f"Hint: telltales need a model that was trained on texts"
         )
-    if column is not None and type(model).__name__ == "TextClassifier":
+    if column is not None and type(model).__name__ in ("TextClassifier", "EvidenceRegression"):
         raise InputError(f"{str(path)!r} is a model of documents without columns. Hint: leave --column out")
     return model

@@ -72,7 +72,7 @@ def _name_data(table: TableInput, options: Mapping[str, Any]) -> Sequence[str]:
     return options["data"] or [options["folders"] or ""]
 
 
-CHANGES = (
+UPDATE_ARGUMENTS = (
     a.MODEL_FILE,
     option("-o --output", "MODEL", "The file to write; by default MODEL itself."),
     *a.TABLE_OPTIONS,
@@ -81,19 +81,20 @@ CHANGES = (
 """The arguments of a command that changes a model."""
 
 
-@command(*CHANGES, examples=["deciban add patients.deciban new-cases.csv"])
+@command(*UPDATE_ARGUMENTS, examples=["deciban add patients.deciban new-cases.csv"])
 def add(model: Path, output: str | None, **options: Any) -> None:
     """Learn more rows: the model becomes the one that training on all rows, with its roles, would have given."""
-    _change("add", model, output, options)
+    _update("add", model, output, options)
 
 
-@command(*CHANGES, examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"])
+@command(*UPDATE_ARGUMENTS, examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"])
 def forget(model: Path, output: str | None, **options: Any) -> None:
     """Unlearn rows: the model becomes the one that training without them would have given."""
-    _change("forget", model, output, options)
+    _update("forget", model, output, options)
 
 
-def _change(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
+def _update(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
+    """Have a model learn or forget the rows of a table, save it, and print how many rows it has."""
     from deciban.cli.render import format_count, format_row_count
 
     with direct_role_hints_to_training(), open_table(options) as table:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -10,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import deciban
 from deciban.cli.error_handling import progress
 from deciban.cli.inputs import STDIN, TableInput
-from deciban.cli.options import MODEL_OPTIONS, join_list, parse_roles, select_options
+from deciban.cli.options import MODEL_OPTIONS, parse_roles, select_options
 from deciban.errors import InputError, UsageError, list_names
 from deciban.load_model import open_model
-from deciban.option_values import parse_prior, split_list
+from deciban.option_values import join_list, parse_prior, split_list
 from deciban.sources.source import FileOptions, find_column
 
 if TYPE_CHECKING:
@@ -31,9 +33,9 @@ LIKE_OPTIONS = (
 
 
 def find_target(table: TableInput, options: Mapping[str, Any]) -> str:
-    """Return the name of the target, with --folders "class"; UsageError if none is given.
+    """Return the name of the target, also if it is given by its number; with --folders "class".
 
-    Raises InputError for one folder without --classes.
+    Raises UsageError if none is given, and InputError for one folder without --classes.
     """
     target = options.get("target")
     if table.reading.format == "folders" and target in (None, "class"):
@@ -163,22 +165,14 @@ def format_training_command(
         words += _format_option(option.destination, values.get(option.destination))
     for name in (field.name for field in fields(FileOptions)):
         value = getattr(table.reading, name)
-        words += [] if value in (getattr(FileOptions, name), "folders") else _format_file_option(name, value)
+        if value not in (getattr(FileOptions, name), "folders"):
+            value = join_list(value) if name == "names" else value
+            words += ["--no-header"] if value is False else _format_option(name, value)
     return " ".join(["deciban train", *words])
-
-
-def _format_file_option(name: str, value: Any) -> Iterator[str]:
-    """Yield an option of reading files; see `_format_option`."""
-    if name == "header" and value is False:
-        yield "--no-header"
-    else:
-        yield from _format_option(name, join_list(value) if name == "names" else value)
 
 
 def _format_data(table: TableInput) -> list[str]:
     """Return the words that name the data: quoted paths, "-" for standard input, --folders PATH or --sql QUERY."""
-    from deciban.cli.render import quote_word
-
     if table.sql is not None:
         return [*_format_option("sql", table.sql)]
     if table.reading.format == "folders":
@@ -188,11 +182,14 @@ def _format_data(table: TableInput) -> list[str]:
 
 def _format_option(name: str, value: Any) -> Iterator[str]:
     """Yield "--name value", quoted; one per item of a list or tuple; "--name" if True; nothing if None or False."""
-    from deciban.cli.render import quote_word
-
     if value is True:
         yield option_name(name)
     elif value is not None and value is not False:
         for each in value if isinstance(value, list | tuple) else [value]:
             text = str(each).removesuffix(".0") if isinstance(each, float) else str(each)
             yield f"{option_name(name)} {quote_word(text)}"
+
+
+def quote_word(word: str) -> str:
+    """Return a word of a command line, in quotes if the shell needs them."""
+    return shlex.quote(word) if sys.platform != "win32" else f'"{word}"' if " " in word else word

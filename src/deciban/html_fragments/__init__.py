@@ -9,7 +9,7 @@ from deciban.html_fragments.figure_tables import (
     draw_interval,
     make_confusion_table,
     make_details,
-    make_list,
+    make_notes,
     make_pairs,
     make_table,
 )
@@ -29,7 +29,7 @@ __all__ = [
     "join",
     "make_confusion_table",
     "make_details",
-    "make_list",
+    "make_notes",
     "make_pairs",
     "make_table",
     "wrap_for_notebook",

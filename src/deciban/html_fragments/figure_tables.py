@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from deciban.formatting import format_percent
-from deciban.html_fragments.markup import Markup, element, join, repeat_element
+from deciban.html_fragments.markup import Markup, assemble_table, draw_line, draw_svg, element, join
 from deciban.html_fragments.style import FOR_COLOUR, choose_shade
 
 
@@ -16,10 +16,9 @@ def make_pairs(pairs: Iterable[tuple[Any, Any]]) -> Markup:
     return element("dl", *(join(element("dt", name), element("dd", value)) for name, value in pairs))
 
 
-def make_list(items: Iterable[Any]) -> Markup | None:
-    """Return notes, a paragraph each; None where there are none."""
-    notes = repeat_element("p", items, class_="db-note")
-    return notes or None
+def make_notes(notes: Iterable[Any]) -> Markup:
+    """Return notes, a paragraph each; empty markup where there are none."""
+    return join(*(element("p", note, class_="db-note") for note in notes))
 
 
 def make_details(summary: Any, *content: Any) -> Markup:
@@ -32,17 +31,14 @@ def make_table(
     strong: Container[int] = (),
 ) -> Markup:  # fmt: skip
     """Return a table; its first column names the rows, columns outside `left` are numbers, rows in `strong` bold."""
-    first = element(
-        "tr", *(element("th", head, scope="col", class_=_choose_cell_class(j, left)) for j, head in enumerate(heads))
-    )
+    first = [element("th", head, scope="col", class_=_choose_cell_class(j, left)) for j, head in enumerate(heads)]
     body = []
     for i, (name, *cells) in enumerate(rows):
         numbered = enumerate(cells, start=1)
         line = [element("th", name, scope="row", class_="db-what")]
         line += [element("td", cell, class_=_choose_cell_class(j, left)) for j, cell in numbered]
         body.append(element("tr", *line, class_="db-total" if i in strong else None))
-    title = None if caption is None else element("caption", caption)
-    return _make_scrollable(element("table", title, element("thead", first), element("tbody", *body)))
+    return _make_scrollable(assemble_table(caption, first, body))
 
 
 def _choose_cell_class(j: int, left: Container[int]) -> str | None:
@@ -55,13 +51,10 @@ def _make_scrollable(table: Markup) -> Markup:
     return element("div", table, class_="db-scroll", tabindex="0", role="region", aria_label="table")
 
 
-def make_confusion_table(classes: Sequence[Any], confusion: Any, caption: Any = "truth by prediction") -> Markup:
+def make_confusion_table(classes: Sequence[Any], confusion: Any) -> Markup:
     """Return a confusion matrix: each class a row, each prediction a column, the share of its row as the shade."""
-    heads = [
-        element("th", "truth \\ predicted", scope="col"),
-        *(element("th", k, scope="col", class_="db-n") for k in classes),
-    ]
-    heads.append(element("th", "right", scope="col", class_="db-n"))
+    numbers = (element("th", head, scope="col", class_="db-n") for head in (*classes, "right"))
+    heads = [element("th", "truth \\ predicted", scope="col"), *numbers]
     rows = []
     for k, (label, line) in enumerate(zip(classes, confusion)):
         weights = [float(cell) for cell in line]
@@ -73,26 +66,23 @@ def make_confusion_table(classes: Sequence[Any], confusion: Any, caption: Any = 
             cells.append(element("td", f"{round(weight, 3):g}", class_=f"db-n{name}"))
         right = element("td", format_percent(weights[k] / total if total else math.nan), class_="db-n")
         rows.append(element("tr", element("th", label, scope="row", class_="db-what"), *cells, right))
-    title = element("caption", caption)
-    table = element(
-        "table", title, element("thead", element("tr", *heads)), element("tbody", *rows), class_="db-confusion"
-    )
-    return _make_scrollable(table)
+    return _make_scrollable(assemble_table("truth by prediction", heads, rows, "db-confusion"))
 
 
-def draw_interval(share: float, ends: tuple[float, float], level: str = "95 %") -> Markup:
-    """Return a share from 0 to 1 with its interval: a drawing of both on a line from 0 to 100 %, and the numbers."""
+def draw_interval(share: float, ends: tuple[float, float]) -> Markup:
+    """Return a share from 0 to 1 and its 95 % interval: a drawing of both on a line from 0 to 100 %, and the numbers.
+
+    Where an end or the share is not finite, the share alone is returned.
+    """
     low, high = ends
-    text = f"{format_percent(share, 2)} ({level} interval: {100 * low:.2f} to {100 * high:.2f})"
+    text = f"{format_percent(share, 2)} (95 % interval: {100 * low:.2f} to {100 * high:.2f})"
     if not all(map(math.isfinite, (share, low, high))):
         return element("span", format_percent(share, 2), class_="db-share")
-    line = {"stroke": "currentColor", "stroke-opacity": "0.45", "vector-effect": "non-scaling-stroke"}
     shapes = [
-        element("line", x1="0", x2="100", y1="8", y2="8", **line),
+        draw_line("0", "100", "8", "8"),
         element("rect", x=f"{100 * low:.2f}", y="5", width=f"{max(100 * (high - low), 0.6):.2f}", height="6",
                 fill=FOR_COLOUR, fill_opacity="0.5"),
         element("rect", x=f"{min(100 * share, 99.2):.2f}", y="1", width="0.8", height="14", fill=FOR_COLOUR),
     ]  # fmt: skip
-    box = {"viewBox": "0 0 100 16", "preserveAspectRatio": "none", "aria_hidden": "true", "focusable": "false"}
-    drawing = element("svg", *shapes, class_="db-interval", width="192", height="16", **box)
+    drawing = draw_svg(*shapes, width="192", height=16, class_="db-interval")
     return element("span", drawing, text, class_="db-share")

@@ -15,16 +15,14 @@ MAX_HIGHLIGHTED_CHARACTERS = 20_000
 """Characters of a text that are shown."""
 
 
-def highlight_passages(
-    text: str, passages: Iterable[tuple[int, int, float]], strongest: float | None = None
-) -> Markup:
+def highlight_passages(text: str, passages: Iterable[tuple[int, int, float]]) -> Markup:
     """Return a text with marks at (start, end, decibans), which may overlap: evidence of the same letters is added.
 
-    `strongest` is the evidence of the strongest shade; None: that of the strongest letter.
+    The letters of the most evidence have the strongest shade; the end of a long text is cut off.
     """
     pieces = _split_at_marks(text[:MAX_HIGHLIGHTED_CHARACTERS], list(passages))
-    top = strongest or max((abs(decibans) for _, decibans in pieces), default=0.0)
-    shown: list[Any] = [_mark(piece, decibans, top) for piece, decibans in pieces]
+    top = max((abs(decibans) for _, decibans in pieces), default=0.0)
+    shown: list[Any] = [_mark_piece(piece, decibans, top) for piece, decibans in pieces]
     if len(text) > MAX_HIGHLIGHTED_CHARACTERS:
         shown.append(f" … {len(text) - MAX_HIGHLIGHTED_CHARACTERS} characters more")
     return element("p", *shown, class_="db-text")
@@ -46,17 +44,14 @@ def _split_at_marks(text: str, passages: Sequence[tuple[int, int, float]]) -> li
     return pieces
 
 
-def _mark(piece: str, decibans: float, top: float) -> Any:
-    """Return a piece of text, marked if it has evidence."""
+def _mark_piece(piece: str, decibans: float, top: float) -> Any:
+    """Return a piece of text; with evidence, and unless it is blank, marked in a shade relative to `top`."""
     if not decibans or not piece.strip():
         return piece
     side = "for" if decibans > 0 else "against"
-    name = f"db-{side} db-{side}-{_shade_evidence(decibans, top)}"
+    # infinite evidence has the strongest shade, and all other then the faintest
+    shade = choose_shade(1.0 if math.isinf(decibans) else min(abs(decibans) / top, 1.0)) or 1
+    name = f"db-{side} db-{side}-{shade}"
     return element(
         "mark", piece, class_=name, title=f"{format_signed(decibans)} dB", data_decibans=repr(float(decibans))
     )
-
-
-def _shade_evidence(decibans: float, top: float) -> int:
-    """Return the shade of evidence; infinite evidence has the strongest, all other then the faintest."""
-    return choose_shade(1.0 if math.isinf(decibans) else min(abs(decibans) / top, 1.0)) or 1

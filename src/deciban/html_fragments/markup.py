@@ -8,8 +8,11 @@ from typing import Any, Final
 
 from deciban.formatting import escape_controls
 
-VOID_TAGS: Final = frozenset({"br", "col", "circle", "hr", "img", "input", "line", "path", "rect"})
-"""Tags of elements that have no content."""
+VOID_TAGS: Final = frozenset({"br", "col", "hr", "img", "input"})
+"""Tags of HTML without content and end."""
+
+SHAPE_TAGS: Final = frozenset({"circle", "line", "path", "rect"})
+"""Tags of SVG without content, which are closed by a slash."""
 
 KEPT_CONTROLS: Final = "\t\n"
 """Characters that are not printable and stay as they are."""
@@ -58,10 +61,25 @@ def element(tag: str, *children: Any, **attributes: Any) -> Markup:
         f" {name}" if value is True else f' {name}="{escape_text(value)}"' for name, value in given.items()
     )
     if tag in VOID_TAGS:
-        return Markup(f"<{tag}{written}>" if tag in ("br", "col", "hr", "img", "input") else f"<{tag}{written}/>")
-    return Markup(f"<{tag}{written}>{join(*children)}</{tag}>")
+        return Markup(f"<{tag}{written}>")
+    return Markup(f"<{tag}{written}/>" if tag in SHAPE_TAGS else f"<{tag}{written}>{join(*children)}</{tag}>")
 
 
-def repeat_element(tag: str, contents: Iterable[Any], **attributes: Any) -> Markup:
-    """Return an element for each content, all with the same attributes."""
-    return join(*(element(tag, content, **attributes) for content in contents))
+def assemble_table(caption: Any, heads: Iterable[Any], rows: Iterable[Markup], class_: str | None = None) -> Markup:
+    """Return a table of head cells and of rows, which are elements already, with a caption unless it is None."""
+    title = None if caption is None else element("caption", caption)
+    head = element("thead", element("tr", *heads))
+    return element("table", title, head, element("tbody", *rows), class_=class_)
+
+
+def draw_svg(*shapes: Markup | None, width: str, height: int, class_: str | None = None) -> Markup:
+    """Return a drawing on a canvas of 100 × `height`, stretched to `width`; a screen reader skips it."""
+    stretched = {"viewBox": f"0 0 100 {height}", "preserveAspectRatio": "none"}
+    hidden = {"aria_hidden": "true", "focusable": "false"}
+    return element("svg", *shapes, class_=class_, width=width, height=str(height), **stretched, **hidden)
+
+
+def draw_line(x1: str, x2: str, y1: str, y2: str) -> Markup:
+    """Return a thin line in the colour of the text around, half transparent."""
+    style = {"stroke": "currentColor", "stroke-opacity": "0.45", "vector-effect": "non-scaling-stroke"}
+    return element("line", x1=x1, x2=x2, y1=y1, y2=y2, **style)

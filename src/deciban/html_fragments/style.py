@@ -28,14 +28,6 @@ def choose_shade(share: float) -> int:
     return 0 if not share > 0 else min(int(share * N_SHADES) + 1, N_SHADES)
 
 
-def _write_shades() -> str:
-    """Return the CSS rules of the shades, .db-for-1 to .db-against-5."""
-    rules = []
-    for name, colour in (("for", "47,122,184"), ("against", "194,87,26")):
-        rules += [f".db-{name}-{i}{{background:rgba({colour},{a})}}" for i, a in enumerate(SHADE_OPACITIES, start=1)]
-    return "".join(rules)
-
-
 STYLE: Final = (
     ".db{color:inherit;line-height:1.45;max-width:60rem}"
     ".db table{border-collapse:collapse;margin:.4em 0 .8em;font-variant-numeric:tabular-nums;color:inherit}"
@@ -54,7 +46,11 @@ STYLE: Final = (
     ".db dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.4em 0}"
     ".db dt{font-weight:600}.db dd{margin:0;overflow-wrap:anywhere}.db .db-scroll{overflow-x:auto}"
     f".db .db-fill-for{{fill:{FOR_COLOUR}}}.db .db-fill-against{{fill:{AGAINST_COLOUR}}}"
-) + "".join(f".db {rule}" for rule in _write_shades().replace("}.", "}\n.").split("\n"))
+) + "".join(
+    f".db .db-{side}-{shade}{{background:rgba({colour},{opacity})}}"
+    for side, colour in (("for", "47,122,184"), ("against", "194,87,26"))
+    for shade, opacity in enumerate(SHADE_OPACITIES, start=1)
+)
 """The style sheet of fragments; every rule is for what lies in an element of class `db`."""
 
 

@@ -118,7 +118,7 @@ def format_comparison(comparison: Comparison) -> str:
 
 def show_in_notebook(comparison: Comparison) -> str:
     """Return the learners side by side, the recommended one in bold, with advice and notes: HTML with its style."""
-    from deciban.html_fragments import element, make_list, make_table, wrap_for_notebook
+    from deciban.html_fragments import element, make_notes, make_table, wrap_for_notebook
 
     heads, *lines = tabulate_learners(comparison)
     named = [[f"{sign} {name}".strip(), *figures] for sign, name, *figures in lines]
@@ -129,7 +129,7 @@ def show_in_notebook(comparison: Comparison) -> str:
         sizes, *rows = tabulate_curves(comparison)
         curves = make_table(sizes, rows, f"accuracy in percent by rows learned, {comparison.growth.draws} draws")
         notes.insert(0, comparison.curve_summary)
-    return wrap_for_notebook(learners, element("p", element("b", comparison.advice)), curves, make_list(notes))
+    return wrap_for_notebook(learners, element("p", element("b", comparison.advice)), curves, make_notes(notes))
 
 
 def recommend_learner(comparison: Comparison) -> str:

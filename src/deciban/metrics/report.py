@@ -359,7 +359,7 @@ class Report(Figures):
         if 1 < len(self.classes) <= MAX_NOTEBOOK_CLASSES:
             parts.append(html.make_confusion_table(self.classes, self.confusion))
             parts.append(html.make_table(CLASS_HEADINGS, self.by_class(), "each class"))
-        return html.wrap_for_notebook(*parts, html.make_list(self.notes()))
+        return html.wrap_for_notebook(*parts, html.make_notes(self.notes()))
 
     def __str__(self) -> str:
         entries = self.entries()

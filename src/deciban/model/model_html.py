@@ -12,7 +12,7 @@ from deciban.html_fragments import (
     element,
     join,
     make_details,
-    make_list,
+    make_notes,
     make_pairs,
     make_table,
     wrap_for_notebook,
@@ -60,7 +60,7 @@ def show_priors(description: Description) -> Markup:
     shares = description.classes[:N_HTML_CLASSES]
     more = len(description.classes) - len(shares)
     priors = draw_posterior([(share.label, share.prior) for share in shares], "prior of each class")
-    return join(priors, make_list([f"… and {more} classes more"] if more else []))
+    return join(priors, make_notes([f"… and {more} classes more"] if more else []))
 
 
 def show_strongest(description: Description) -> Markup | None:

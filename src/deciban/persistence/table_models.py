@@ -240,7 +240,7 @@ def _read_list(section: Section, name: str, kind: type = str) -> list[Any]:
     """Read a list whose items are of one type from the header; an empty one where the file has none."""
     items = section.value(name) if section.has(name) else []
     if not isinstance(items, list) or not all(type(item) is kind for item in items):
-        section.refuse(f"{name!r} should be a list of {kind.__name__} values")
+        section.refuse(f"{name!r} should be a list of {'names' if kind is str else 'numbers'}")
     return items
 
 

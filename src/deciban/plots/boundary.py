@@ -68,7 +68,7 @@ Pair = tuple[int, int]
 
 
 def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) -> None:
-    """Draw regions, boundaries, rows and legend."""
+    """Draw the regions, boundaries, rows and legend of a model of two columns."""
     low, high = view.window.low, view.window.high
     x, y, grid = view.window.grid(resolution)
     shade = tint(surface.posterior(grid)).reshape(len(y), len(x), 4)
@@ -102,7 +102,7 @@ def _make_boundary_entries(
     surface: geometry.Surface, view: View, seen: dict[Pair, list[Array]], lines: Sequence[Any],
     names: Sequence[str], characters: int,
 ) -> list[Any]:  # fmt: skip
-    """Return the legend entries of the boundaries."""
+    """Return the legend entries of the boundaries, with equations if they are few; label `lines` with them."""
     from matplotlib.lines import Line2D
 
     if len(view.classes) == 2 and surface.pairs and not seen:
@@ -130,7 +130,7 @@ def _draw_class(ax: Any, view: View, k: int) -> Any:
         width = np.sqrt(area.max(initial=0.0)) + 1
         transform = style.shift_points(ax, transform, (k - (len(view.classes) - 1) / 2) * width)
     ax.scatter(*points.T, s=area, linewidths=0.6 if n < 500 else 0.25, transform=transform, **look)
-    return style.class_legend_entry(view.classes[k], k)
+    return style.make_class_entry(view.classes[k], k)
 
 
 def draw_means(ax: Any, means: Any) -> None:
@@ -147,7 +147,7 @@ MAX_EXTENSION = 0.5
 
 
 def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolution: int) -> None:
-    """Draw curves, thresholds, rows and legend."""
+    """Draw the curves π_k p(x|k), thresholds, rows and legend of a model of one column."""
     cuts = geometry.find_thresholds(surface)
     low, high = _compute_axis_limits(view.window, cuts)
     no_negatives = hasattr(model, "alpha")  # counts and indicators have a pseudo-count and no negative values
@@ -164,7 +164,7 @@ def draw_axis(ax: Any, model: Any, surface: geometry.Surface, view: View, resolu
         if low <= cut.x <= high:
             ax.axvline(cut.x, gid="threshold", **THRESHOLD_STYLE)
             ax.plot([cut.x], [height[cut.k]], marker="o", color=INK, markersize=5, zorder=4)
-    classes = [style.class_legend_entry(label, k, dashes(k)) for k, label in enumerate(view.classes)]
+    classes = [style.make_class_entry(label, k, dashes(k)) for k, label in enumerate(view.classes)]
     winner = view.classes[int(curves[0].argmax())]
     style.add_legend(ax, classes, _make_threshold_entries(view, cuts, (low, high), winner))
     ax.axhline(0, color=INK, linewidth=0.8)
@@ -186,7 +186,7 @@ def compute_joint_density(model: Any, surface: geometry.Surface, x: Array) -> Ar
 
 
 def _compute_axis_limits(window: geometry.Window, cuts: Sequence[geometry.Threshold]) -> tuple[float, float]:
-    """Return the window, extended to thresholds near it."""
+    """Return the ends of the window, extended to thresholds near it."""
     low, high, span = float(window.low[0]), float(window.high[0]), float(window.span[0])
     near = [cut.x for cut in cuts if low - MAX_EXTENSION * span <= cut.x <= high + MAX_EXTENSION * span]
     return min([low, *(x - 0.05 * span for x in near)]), max([high, *(x + 0.05 * span for x in near)])
@@ -221,6 +221,7 @@ def _make_threshold_entries(
 
 
 def _format_threshold(view: View, cut: geometry.Threshold, seen: tuple[float, float]) -> str:
+    """Format a threshold, of more than two classes with the two that it separates; note if it is not `seen`."""
     name = geometry.remove_unit(view.names[0])
     pair = "" if len(view.classes) == 2 else f": {shorten(view.classes[cut.k])} | {shorten(view.classes[cut.l])}"
     note = "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"

@@ -269,18 +269,13 @@ def format_equation(gap: Gap, names: Sequence[str]) -> str:
     'x² + xy − 3·y + 0.25 = 0'
     """
     x, y = names
-    line = [(gap.w[0], x), (gap.w[1], y)]
-    if not gap.A.any():
-        sign = _choose_sign(line)
-        return f"{_format_sum(line, sign)} = {format_scientific(-sign * gap.b)}"
     product = f"{x}{y}" if len(x) == len(y) == 1 else f"{x}·{y}"
-    squares = [(gap.A[0, 0], f"{x}²"), (gap.A[0, 1] + gap.A[1, 0], product), (gap.A[1, 1], f"{y}²")]
-    return f"{_format_sum([*squares, *line, (gap.b, '')], _choose_sign(squares))} = 0"
-
-
-def _choose_sign(terms: Sequence[tuple[float, str]]) -> float:
-    """Return the sign that makes the first coefficient positive."""
-    return -1.0 if next((c for c, _ in terms if c), 1.0) < 0 else 1.0
+    terms = [(gap.A[0, 0], f"{x}²"), (gap.A[0, 1] + gap.A[1, 0], product), (gap.A[1, 1], f"{y}²")]
+    terms += [(gap.w[0], x), (gap.w[1], y)]
+    sign = -1.0 if next((c for c, _ in terms if c), 1.0) < 0 else 1.0  # makes the first coefficient positive
+    if gap.A.any():
+        return f"{_format_sum([*terms, (gap.b, '')], sign)} = 0"
+    return f"{_format_sum(terms, sign)} = {format_scientific(-sign * gap.b)}"
 
 
 def _format_sum(terms: Sequence[tuple[float, str]], sign: float) -> str:

@@ -11,9 +11,10 @@ from deciban.errors import InputError, did_you_mean, list_names
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Feature
 from deciban.model.description import Description
-from deciban.model.feature_summaries import BlockSummariser, LevelTable, make_block_summarisers
+from deciban.model.feature_summaries import LevelTable, make_block_summarisers
 from deciban.model.model import Model
 from deciban.plots.style import check_positive
+from deciban.scorer import Scorer
 
 CURVE_DEVIATIONS, COUNT_DEVIATIONS = 3.6, 4.0
 """How far the curve of a number, and that of a count, is drawn beyond each class's mean, in standard deviations."""
@@ -31,8 +32,8 @@ class Conditional:
     j: int
     missing: float
     table: LevelTable | None
-    fitted: LevelTable | None = None
-    """The table of fitted weights, for models other than naive Bayes."""
+    scored: LevelTable | None
+    """The table that the model scores by: `table`, or one of fitted weights for models other than naive Bayes."""
 
     @property
     def name(self) -> str:
@@ -45,14 +46,18 @@ class Conditional:
         return self.feature.role == "count"
 
     def log_likelihood(self, x: Array) -> Array:
-        """Return ln p(x|k) at each x, n×K: the model's score of a row in which all else is missing."""
-        return self.model._naive.solved.forms[self.block].log_likelihoods(self._make_rows(x))
+        """Return ln p(x|k) at each x, n×K."""
+        return self._score(self.model._naive, x)
 
-    def _make_rows(self, x: Array) -> Array:
-        """Return rows of the feature's block in which all but x is missing."""
+    def scores_at(self, x: Array) -> Array:
+        """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
+        return self._score(self.model._scorer, x)
+
+    def _score(self, scorer: Scorer, x: Array) -> Array:
+        """Return the scores of rows in which all but x is missing, n×K, without prior and bias."""
         rows = np.full((len(x), len(self.model._layout.blocks[self.block].features)), np.nan)
         rows[:, self.j] = x
-        return rows
+        return scorer.solved.forms[self.block].log_likelihoods(rows)
 
     def values(self) -> tuple[list[str], Array, Array]:
         """Return the names of levels or bins, p(value|k), K×V, and the count of each value."""
@@ -62,10 +67,9 @@ class Conditional:
 
     def value_scores(self) -> tuple[list[str], Array]:
         """Return the names of levels or bins, and their scores: ln p(value|k), or fitted weights."""
-        table = self.fitted or self.table
-        assert table is not None
-        names, order = self._sort_values(table)
-        return names, table.log_theta[:, order]
+        assert self.scored is not None
+        names, order = self._sort_values(self.scored)
+        return names, self.scored.log_theta[:, order]
 
     def _sort_values(self, table: LevelTable) -> tuple[list[str], list[int]]:
         """Return the names of the values in order, and their indices; weekdays and the like as in the calendar."""
@@ -77,21 +81,13 @@ class Conditional:
         order = sorted(range(V), key=lambda v: place.get(names[v], len(place)))
         return [names[v] for v in order], order
 
-    def scores_at(self, x: Array) -> Array:
-        """Return the scores at each x, n×K: ln p(x|k), or fitted weights."""
-        if not isinstance(self.model._scorer, FittedModel):
-            return self.log_likelihood(x)
-        return self.model._scorer.solved.forms[self.block].log_likelihoods(self._make_rows(x))
-
     def reach(self, deviations: float, classes: Sequence[int] | None = None) -> tuple[float, float]:
         """Return the range up to `deviations` beyond the means of these classes, by default all; counts from 0."""
         chosen = slice(None) if classes is None else list(classes)
         if self.is_count:
             family: Any = self.model._naive.assumption.families[self.block]
-            rates = np.asarray(family.rates(self.model._naive.complete.parts[self.block]))[
-                :, self.j
-            ]  # λ of each class
-            rate = float(rates[chosen].max())
+            rates = np.asarray(family.rates(self.model._naive.complete.parts[self.block]))  # λ of each class
+            rate = float(rates[chosen, self.j].max())
             return 0.0, float(np.ceil(rate + deviations * np.sqrt(rate) + 1))
         mean, deviation = (values[chosen] for values in self._mean_and_deviation())
         return float((mean - deviations * deviation).min()), float((mean + deviations * deviation).max())
@@ -105,7 +101,7 @@ class Conditional:
         return form.mean[:, self.j], np.sqrt(full[:, self.j, self.j])
 
     def grid(self, low: float, high: float) -> Array:
-        """Return the points of the curves: evenly spaced, and denser around the mean of each class."""
+        """Return the points of the curves: whole numbers for a count, else evenly spaced, denser around each mean."""
         if not self.is_count:
             middle, spread = self._mean_and_deviation()
             close = middle[:, None] + spread[:, None] * np.linspace(-CURVE_DEVIATIONS, CURVE_DEVIATIONS, 61)
@@ -143,19 +139,18 @@ def select_conditionals(model: Model, columns: Sequence[str] | None, most: int) 
 def _make_conditionals(model: Model, description: Description) -> dict[str, Conditional]:
     """Return every feature except texts, by name."""
     naive, names = model._naive.unsolved(), [group.features for group in model._layout.blocks]
-    summarisers = make_block_summarisers(naive, model._labels, names)
-    fitted_summarisers: Sequence[BlockSummariser] = ()  # of models other than naive Bayes
+    summarisers = scored = make_block_summarisers(naive, model._labels, names)
     if isinstance(model._scorer, FittedModel):
-        fitted_summarisers = make_block_summarisers(naive, model._labels, names)
-        for summariser, form in zip(fitted_summarisers, model._scorer.solved.forms):
+        scored = make_block_summarisers(naive, model._labels, names)
+        for summariser, form in zip(scored, model._scorer.solved.forms):
             summariser.form = form
     missing = {note.name: note.missing or 0.0 for note in description.columns}
     found: dict[str, Conditional] = {}
     for block, (kind, features) in enumerate(model._layout.blocks):
         for j, feature in enumerate(features if kind not in ("pairs", "bags") else ()):
             lacking = max(missing.get(column, 0.0) for column in feature.columns)
-            fitted = fitted_summarisers[block].table(j) if fitted_summarisers else None
-            found[feature.name] = Conditional(model, feature, block, j, lacking, summarisers[block].table(j), fitted)
+            tables = summarisers[block].table(j), scored[block].table(j)
+            found[feature.name] = Conditional(model, feature, block, j, lacking, *tables)
     return found
 
 

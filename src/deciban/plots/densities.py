@@ -12,16 +12,18 @@ from deciban.formatting import format_short_percent, to_printable
 from deciban.model.model import Model
 from deciban.plots import style
 from deciban.plots.conditionals import COUNT_DEVIATIONS, CURVE_DEVIATIONS, Conditional, select_conditionals
-from deciban.plots.evidence import arrange_panels
-from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
+from deciban.plots.evidence import MAX_PANELS, arrange_panels
+from deciban.plots.plot_rows import choose_drawn_rows, read_numbers_and_classes
 from deciban.plots.style import INK, MAX_LEGEND_CLASSES, colour, dashes, shorten
 
-MAX_PANELS = 40
 PANEL_WIDTH_INCHES, PANEL_HEIGHT_INCHES = 3.5, 2.25
 """The size of a panel of few classes."""
 
 CLASS_ROW_INCHES = 0.2
 """The height of a class's row in a panel of many classes."""
+
+Rows = tuple[Array, NDArray[np.intp]]
+"""The numbers of a column without missing ones, and the indices of their classes."""
 
 
 def densities(
@@ -53,18 +55,17 @@ def densities(
     return axes[0] if len(drawn) == 1 else axes[0].figure
 
 
-def _read_rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Any]:
+def _read_rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[str, Rows]:
     """Return the `Rows` of each drawn column of numbers, by name, of a sample of many rows; empty without `rows`."""
     from deciban.sources.source import open_source
 
     names = [one.name for one in drawn if one.table is None]
     if rows is None or not names:
         return {}
-    source = rows if hasattr(rows, "batches") else open_source(rows)
-    X, y = read_numbers_and_classes(source, names, model.target)
+    X, y = read_numbers_and_classes(open_source(rows), names, model.target)
     place = {str(label): k for k, label in enumerate(model._scorer.outline.classes)}
     codes = np.array([place.get(label, -1) for label in y.tolist()], dtype=np.intp)
-    kept = draw_sample(len(X))
+    kept = choose_drawn_rows(len(X))
     X, codes = X[kept], codes[kept]
     there = (codes >= 0)[:, None] & np.isfinite(X)
     return {name: (X[there[:, j], j], codes[there[:, j]]) for j, name in enumerate(names)}
@@ -77,13 +78,11 @@ def _make_axes(n: int, K: int) -> list[Any]:
         size = (across * PANEL_WIDTH_INCHES, down * PANEL_HEIGHT_INCHES + 0.3 + 0.22 * -(-K // 3))
     else:
         size = (across * 2.7 + 2.0, down * (CLASS_ROW_INCHES * K + 1.1) + 0.4)
-    axes = style.make_panels(down, across, (max(size[0], 5.2), size[1]), w_pad=0.09, h_pad=0.07)
-    for empty in axes[n:]:
-        empty.remove()
-    return axes[:n]
+    return style.make_panels(n, across, (max(size[0], 5.2), size[1]), w_pad=0.09, h_pad=0.07)
 
 
-def _draw_panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
+def _draw_panel(ax: Any, drawn: Conditional, rows: Rows | None, named: bool) -> None:
+    """Draw a column with its title and share of missing values; a panel that is `named` names its many classes."""
     K = len(drawn.model.classes)
     few = K <= MAX_LEGEND_CLASSES
     if drawn.table is None:
@@ -106,7 +105,7 @@ def _draw_panel(ax: Any, drawn: Conditional, rows: Any, named: bool) -> None:
     style.hide_spines(ax, "top", "right", "left")
 
 
-SHADES = "Greys"
+SHARE_COLOURS = "Greys"
 """The colour map of shares: light is rare and dark is frequent, in print too."""
 
 
@@ -117,7 +116,7 @@ def _add_legend(figure: Any, model: Model, shown: int, left: int) -> None:
         rows = "p(x|k), a row for each class, each curve to its own height; the darker the likelier"
         figure.supxlabel(rows + note, fontsize=9)
         return
-    entries = [style.class_legend_entry(label, k, dashes(k)) for k, label in enumerate(model.classes)]
+    entries = [style.make_class_entry(label, k, dashes(k)) for k, label in enumerate(model.classes)]
     across = max(1, min(len(entries), int(figure.get_figwidth() // 1.7)))
     heading = {"title": "p(x|k)" + note, "title_fontsize": 9, "alignment": "left"}
     labels = [entry.get_label() for entry in entries]
@@ -132,11 +131,8 @@ VALUE_LABEL_CHARACTERS = 22
 CURVE_MARGIN = 0.04
 """The margin on either side, as a share of the data's range."""
 
-Rows = tuple[Array, NDArray[np.intp]] | None
-"""The numbers of a column without missing ones, and the indices of their classes."""
 
-
-def draw_curves(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
+def draw_curves(ax: Any, conditional: Conditional, K: int, rows: Rows | None) -> None:
     """Draw a curve for each class, with the data below in a row for each."""
     x, y = compute_curves(conditional, rows)
     for k in range(K):
@@ -153,7 +149,7 @@ def draw_curves(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
     _set_limits(ax, conditional, x)
 
 
-def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> None:
+def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows | None) -> None:
     """Draw a row with the curve of each class, all of one height, with the data on the line."""
     x, y = compute_curves(conditional, rows)
     top = np.maximum(y.max(axis=0), np.finfo(float).tiny)
@@ -169,7 +165,7 @@ def draw_curve_rows(ax: Any, conditional: Conditional, K: int, rows: Rows) -> No
     _set_limits(ax, conditional, x)
 
 
-def compute_curves(conditional: Conditional, rows: Rows) -> tuple[Array, Array]:
+def compute_curves(conditional: Conditional, rows: Rows | None) -> tuple[Array, Array]:
     """Return the points x that cover the curves and the rows, and p(x|k) there, n×K."""
     low, high = conditional.reach(COUNT_DEVIATIONS if conditional.is_count else CURVE_DEVIATIONS)
     low, high = (low, high) if high > low else (low - 1.0, high + 1.0)
@@ -193,7 +189,6 @@ def _set_limits(ax: Any, conditional: Conditional, x: Array) -> None:
 
 def _draw_rug(ax: Any, rows: Rows, k: int, height: float, as_ticks: bool = False) -> None:
     """Draw the distinct numbers of class k at this height, as its markers, or as small ticks."""
-    assert rows is not None
     x = np.unique(rows[0][rows[1] == k])
     look = style.marker_look(k, 3.6, 0.3)
     if as_ticks:
@@ -203,15 +198,14 @@ def _draw_rug(ax: Any, rows: Rows, k: int, height: float, as_ticks: bool = False
 
 def draw_share_dots(ax: Any, conditional: Conditional, K: int) -> None:
     """Draw a line for each value with a dot for each class."""
-    names, share = most_common_values(conditional)
+    names, share = select_common_values(conditional)
     for v in range(len(names)):
         ax.hlines(v, 0, 1, color="#e0e0e0", linewidth=0.8, zorder=1)
         ax.hlines(v, share[:, v].min(), share[:, v].max(), color="#8c8c8c", linewidth=1.2, zorder=2)
     for k in range(K):
         look = style.marker_look(k, edge=0.5)
         ax.plot(share[k], range(len(names)), linestyle="none", zorder=3, gid="share", **look)
-    labels = [shorten_value(name) for name in names]
-    ax.set_yticks(range(len(names)), labels, fontsize=8.5 if len(names) <= 9 else 7.0, parse_math=False)
+    ax.set_yticks(range(len(names)), names, fontsize=8.5 if len(names) <= 9 else 7.0, parse_math=False)
     ax.set_ylim(max(len(names), 3) - 0.4, -0.6)
     ax.set_xlim(-0.02, max(0.1, 1.06 * float(share.max(initial=0.0))))
     ax.tick_params(axis="y", length=0)
@@ -219,17 +213,17 @@ def draw_share_dots(ax: Any, conditional: Conditional, K: int) -> None:
 
 def draw_share_shades(ax: Any, conditional: Conditional, K: int) -> None:
     """Draw a row for each class and a column for each value, darker where it is more probable."""
-    names, share = most_common_values(conditional)
-    ax.imshow(share, aspect="auto", cmap=SHADES, vmin=0, interpolation="nearest", gid="share")
-    labels = [shorten_value(name) for name in names]
-    ax.set_xticks(range(len(names)), labels, fontsize=7.5, rotation=90, parse_math=False)
+    names, share = select_common_values(conditional)
+    ax.imshow(share, aspect="auto", cmap=SHARE_COLOURS, vmin=0, interpolation="nearest", gid="share")
+    ax.set_xticks(range(len(names)), names, fontsize=7.5, rotation=90, parse_math=False)
     ax.set_ylim(K - 0.5, -0.5)
     ax.tick_params(axis="x", length=0)
 
 
-def most_common_values(conditional: Conditional) -> tuple[list[str], Array]:
-    """Return the names of the most frequent values in their own order, and p(value|k), K×V; others as one, last."""
-    names, share, counts = conditional.values()
+def select_common_values(conditional: Conditional) -> tuple[list[str], Array]:
+    """Return labels of the most frequent values in their own order, and p(value|k), K×V; others as one, last."""
+    values, share, counts = conditional.values()
+    names = [shorten_value(name) for name in values]
     if len(names) <= MAX_VALUES:
         return names, share
     kept = np.sort(np.argsort(-counts, kind="stable")[: MAX_VALUES - 1])

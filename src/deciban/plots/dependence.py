@@ -12,7 +12,7 @@ from deciban.plots import heat_map
 from deciban.plots.style import INK, make_axes, need_matplotlib, shorten
 
 DECIBAN_CELL_INCHES = 0.36
-"""The smallest size of a cell in which its value is written."""
+"""The smallest size of a cell in which its decibans are written."""
 
 MAX_FEATURES = 1000
 MAX_WIDE_CELL_FEATURES = 6
@@ -65,7 +65,7 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     without = np.asarray(found.marginal, dtype=np.float64)[np.ix_(places, places)]
     cell = _choose_cell_inches(names) if ax is None else heat_map.measure_cell_inches(ax, len(names))
     if ax is None:
-        side, (left, below) = cell * len(names), heat_map.margin_inches(names, MAX_FEATURE_NAME_CHARACTERS, cell)
+        side, (left, below) = cell * len(names), heat_map.measure_margins(names, MAX_FEATURE_NAME_CHARACTERS, cell)
         notes = 0.0 if heat_map.fits_all_names(cell) else 0.17 * (RINGED_PAIRS + 1)
         bar = 0.0 if cell >= DECIBAN_CELL_INCHES else 0.9
         ax = make_axes(max(side, TEXT_INCHES) + left + 0.5 + bar, max(side + below + 1.3 + notes, 2.8))
@@ -73,7 +73,7 @@ def dependence(found: Any, *, order: Order = "table", ax: Any = None) -> Any:
     np.fill_diagonal(table, np.nan)
     at = np.argsort(places).tolist()
     framed = {(max(at[i], at[j]), min(at[i], at[j])): action for (i, j), action in found.actions.items()}
-    _draw(ax, names, table, cell, framed)
+    _draw_matrix(ax, names, table, cell, framed)
     return ax
 
 
@@ -96,14 +96,14 @@ def order_alike(matrix: Array) -> NDArray[np.intp]:
 
 
 def _choose_cell_inches(names: list[str]) -> float:
-    """Return the size of a cell: as wide as the names where features are few, a few dots where there are hundreds."""
+    """Return the size of a cell in inches: as wide as the names of few features, a few dots for hundreds."""
     d = len(names)
     if d <= MAX_WIDE_CELL_FEATURES:
         return heat_map.choose_cell_inches(names, MAX_FEATURE_NAME_CHARACTERS, 0.72, 1.1)
     return float(np.clip((7.5 if d <= 60 else 9.0) / d, 0.012, 0.62))
 
 
-def _draw(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
+def _draw_matrix(ax: Any, names: list[str], table: Array, cell: float, framed: Mapping[tuple[int, int], str]) -> None:
     """Draw the cells with values or a colour bar, and frames, or rings where not all names fit.
 
     `framed` has the advice on a pair, join or drop, by row and column of its cell below the diagonal.
@@ -133,7 +133,7 @@ def _write_numbers(ax: Any, table: Array, norm: Any) -> None:
     for (i, j), value in np.ndenumerate(table):
         if i != j and not np.isnan(value):
             shown = max(float(value), 0.0)
-            look: dict[str, Any] = {"fontsize": size, "color": heat_map.text_colour_on(float(norm(shown)))}
+            look: dict[str, Any] = {"fontsize": size, "color": heat_map.choose_text_colour(float(norm(shown)))}
             ax.text(j, i, format_cell_value(shown), ha="center", va="center", zorder=3, **look)
 
 

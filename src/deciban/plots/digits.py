@@ -78,7 +78,7 @@ def digits(model: Any, shape: tuple[int, int] | None = None, *, classes: Any = N
 
 
 def compute_class_means(model: Any) -> Array:
-    """Return the mean image of each class, K×pixels."""
+    """Return the mean image of each class, K×pixels; refuse a model that is no estimator of numbers or counts."""
     ledger = getattr(model, "ledger_", None)
     if ledger is None or len(ledger.parts) != 1 or not hasattr(model, "quadratic_form"):
         raise UndefinedError(
@@ -150,7 +150,7 @@ def _select_classes(labels: Sequence[Any], classes: Any) -> list[int]:
 
 
 def _make_axes(n: int) -> tuple[Any, list[tuple[Any, Any]]]:
-    """Make a figure with two images for each class, one below the other."""
+    """Make a figure with two Axes for each of n classes, one below the other; return it and the pairs."""
     lines = math.ceil(n / CLASSES_PER_LINE)
     across = math.ceil(n / lines)
     size = (max(IMAGE_SIDE_INCHES * across + 0.9, 4.4), lines * (2 * IMAGE_SIDE_INCHES + 0.4) + 0.75)

@@ -65,7 +65,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
     edge = _compute_axis_limits(bars)
     for place, step in enumerate(bars):
         _draw_bar(ax, place, step, edge)
-    _finish(ax, bars, edge, explanation.winner[row], explanation.runner_up[row])
+    _label_axes(ax, bars, edge, explanation.winner[row], explanation.runner_up[row])
     return ax
 
 
@@ -88,7 +88,7 @@ def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
 
 
 def _sort_reasons(explanation: Explanation, row: int) -> list[Reason]:
-    """Return all reasons, strongest first; a text of a table as its words."""
+    """Return all reasons of a row, strongest first; a text of a table as its words."""
     found = []
     for reason in explanation.reasons(row):
         words = getattr(reason.behind, "words", None)
@@ -136,7 +136,8 @@ def format_evidence(decibans: float) -> str:
     return format_signed(decibans, 1)
 
 
-def _finish(ax: Any, bars: Sequence[Step], edge: tuple[float, float], favoured: Any, against: Any) -> None:
+def _label_axes(ax: Any, bars: Sequence[Step], edge: tuple[float, float], favoured: Any, against: Any) -> None:
+    """Set limits, names and title, and add the scale of probabilities above."""
     names = [step.name for step in bars]
     ax.set_yticks(range(len(bars)), names, fontsize=9, color=INK, parse_math=False)
     ax.get_yticklabels()[-1].set_fontweight("bold")
@@ -218,16 +219,15 @@ def telltales(model: Any, classes: Sequence[Any] | None = None, *, n: int = 12, 
     selected = _select_telltales(model, classes, n, column)
     down, across = arrange_panels(len(selected))
     height = down * (WORD_PITCH_INCHES * max(n, 4) + 0.42) + 0.62
-    figure = style.make_figure((max(WORD_PANEL_WIDTH_INCHES * across, 4.6), height), w_pad=0.08, h_pad=0.06)
+    size = (max(WORD_PANEL_WIDTH_INCHES * across, 4.6), height)
     drawn = [word for _, _, words in selected for word in words]
     longest = max([word.decibans for word in drawn if math.isfinite(word.decibans)] + [1.0])
-    ends = [word.high for word in drawn if math.isfinite(word.high)]
+    ends = [high for word in drawn if math.isfinite(high := getattr(word, "high", math.nan))]
     reach = min(max([*ends, longest]), 2 * longest) * 1.03  # the longest bar, or an interval up to twice as long
-    panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
+    panels = style.make_panels(len(selected), across, size, w_pad=0.08, h_pad=0.06)
     for i, (ax, each) in enumerate(zip(panels, selected)):
         _draw_words(ax, *each, n, reach, numbered=i + across >= len(selected))
-    for ax in panels[len(selected) :]:
-        ax.remove()
+    figure = panels[0].figure
     figure.supxlabel(CAPTION if across > 1 else CAPTION.replace("; ", "\n"), fontsize=8.5, color=INK)
     return figure
 
@@ -261,13 +261,14 @@ def _select_telltales(
 
 
 def _draw_words(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach: float, numbered: bool) -> None:
-    """Draw the bars of a class."""
+    """Draw the bars of class k; the axis goes to `reach` decibans, and has numbers if `numbered`."""
     from matplotlib.ticker import MultipleLocator
 
     places = range(len(words))
     length = [min(word.decibans, reach) for word in words]
-    low = [max(word.low, 0.0) for word in words]
-    high = [min(word.high, reach) for word in words]
+    # fitted weights have no interval: it is NaN, or the word has none
+    low = [max(getattr(word, "low", math.nan), 0.0) for word in words]
+    high = [min(getattr(word, "high", math.nan), reach) for word in words]
     ax.barh(places, length, height=0.72, color=pale(k), linewidth=0, zorder=2)
     ax.hlines(places, low, high, color=INK, linewidth=1.1, zorder=3)
     names = [shorten(format_word(word.word), MAX_WORD_CHARACTERS) for word in words]
@@ -279,8 +280,7 @@ def _draw_words(ax: Any, k: int, label: Any, words: Sequence[Any], n: int, reach
     ax.set_title(shorten(label, 34), loc="left", fontsize=9.5, fontweight="bold", parse_math=False)
     if not words:
         ax.text(0.02, 0.9, "no word is evidence for it", transform=ax.transAxes, fontsize=8.5, va="top", color=INK)
-    ax.grid(axis="x", color="#d0d0d0", linewidth=0.7, zorder=0)
-    ax.set_axisbelow(True)
+    style.add_grid_lines(ax, axis="x", color="#d0d0d0")
     ax.tick_params(length=0, labelsize=8.5)
     ax.tick_params(axis="x", labelbottom=numbered)
     style.hide_spines(ax, "top", "right", "bottom")

@@ -30,34 +30,34 @@ def make_colour_map() -> Any:
     return LinearSegmentedColormap.from_list("deciban", SHADES).with_extremes(bad="#ececec")
 
 
-def text_colour_on(shade: float) -> str:
+def choose_text_colour(shade: float) -> str:
     """Return the colour of legible text on a cell of this shade, from 0 (white) to 1."""
     return "#ffffff" if shade > 0.66 else INK
 
 
 def measure_cell_inches(ax: Any, n: int) -> float:
-    """Return the size of a cell if n of them share the side of an existing Axes."""
+    """Return the size of a cell in inches if n of them share the shorter side of an existing Axes."""
     box, (width, height) = ax.get_position(), ax.figure.get_size_inches()
     return float(min(box.width * width, box.height * height)) / n
 
 
 def choose_cell_inches(names: Sequence[Any], max_characters: int, min_inches: float, max_inches: float) -> float:
-    """Return the size of a cell: the width of the longest name, at least `min_inches`.
+    """Return the size of a cell in inches: the width of the longest name, at least `min_inches`.
 
     It is `min_inches` also if the name is wider than `max_inches`.
     """
-    width = name_inches(names, max_characters) + 0.1
+    width = measure_name_inches(names, max_characters) + 0.1
     return max(width, min_inches) if width <= max_inches else min_inches
 
 
-def name_inches(names: Sequence[Any], max_characters: int) -> float:
+def measure_name_inches(names: Sequence[Any], max_characters: int) -> float:
     """Return the width of the longest name in inches, each cut to `max_characters`."""
     return CHARACTER_INCHES * max((min(len(str(name)), max_characters) for name in names), default=1)
 
 
-def margin_inches(names: Sequence[Any], max_characters: int, cell: float) -> tuple[float, float]:
-    """Return the space that names need on the left of cells of this size, and below them."""
-    width = name_inches(names, max_characters)
+def measure_margins(names: Sequence[Any], max_characters: int, cell: float) -> tuple[float, float]:
+    """Return the inches that names need on the left of cells of this size, and below them."""
+    width = measure_name_inches(names, max_characters)
     return width, width if needs_rotation(names, max_characters, cell) else 0.2
 
 
@@ -92,7 +92,7 @@ def fits_all_names(cell: float) -> bool:
 
 def needs_rotation(names: Sequence[Any], max_characters: int, cell: float) -> bool:
     """Return whether the names are too long to be side by side below cells of this size."""
-    return name_inches(names, max_characters) > cell - 0.06
+    return measure_name_inches(names, max_characters) > cell - 0.06
 
 
 def add_colour_bar(ax: Any, image: Any, label: str) -> Any:
@@ -144,7 +144,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
         raise InputError(f"a confusion is drawn of 1 to {MAX_DRAWN_CLASSES} classes, not {len(names)}")
     cell = _choose_confusion_cell_inches(names) if ax is None else measure_cell_inches(ax, len(names))
     if ax is None:
-        side, (left, below) = cell * len(names), margin_inches(names, MAX_CLASS_NAME_CHARACTERS, cell)
+        side, (left, below) = cell * len(names), measure_margins(names, MAX_CLASS_NAME_CHARACTERS, cell)
         bar = 0.9 if len(names) > MAX_SHARE_CLASSES else 0.0
         ax = make_axes(max(side + left + 1.3 + bar, 3.2), max(side + below + 1.2, 2.4))
     norm = PowerNorm(CONFUSION_SHADE_EXPONENT, 0, 1)
@@ -165,7 +165,7 @@ def confusion(report: Any, *, ax: Any = None) -> Any:
 
 
 def _choose_confusion_cell_inches(names: list[Any]) -> float:
-    """Return the size of a cell: of few classes the width of names, of many that of numbers, of very many less."""
+    """Return the size of a cell in inches: of few classes as names need, of many as numbers need, of more less."""
     K = len(names)
     if K <= MAX_SHARE_CLASSES:
         return choose_cell_inches(names, MAX_CLASS_NAME_CHARACTERS, 0.72, 1.6 if K <= 3 else 1.0)
@@ -179,7 +179,7 @@ def _write_numbers(ax: Any, counts: Array, shares: Array, norm: Any, with_shares
         if n <= 0 and not with_shares:
             continue
         share = f"\n{format_share(float(shares[k, l]))} %" if with_shares and n > 0 else ""
-        colour = text_colour_on(float(norm(shares[k, l]))) if n else "#8c8c8c"
+        colour = choose_text_colour(float(norm(shares[k, l]))) if n else "#8c8c8c"
         look: dict[str, Any] = {"fontsize": size, "color": colour, "fontweight": "bold" if k == l else "normal"}
         ax.text(l, k, format_amount(n) + share, ha="center", va="center", zorder=3, **look)
 
@@ -211,7 +211,7 @@ def format_share(share: float) -> str:
 
 
 def _write_margins(ax: Any, report: Any, brief_labels: bool) -> None:
-    """Write the recall of each class on the right, and its precision at the top."""
+    """Write the recall of each class on the right, and its precision at the top, in percent."""
     places = np.arange(len(report.classes))
     look: dict[str, Any] = {"fontsize": 8.5 if len(places) <= 16 else 7}
     right, top = ax.secondary_yaxis("right"), ax.secondary_xaxis("top")

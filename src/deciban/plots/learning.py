@@ -66,7 +66,7 @@ def learning(curve: Any, *, figure: Metric = "accuracy", ax: Any = None) -> Any:
     wrong = [f"{format_short_percent(share, 3)} of the labels wrong" for share in curve.flipped]
     labels = [label if share else "labels as they are" for label, share in zip(wrong, curve.flipped)]
     labels = labels if len(labels) > 1 or curve.flipped[0] else ["with its 95 % interval"]
-    style.legend_below(ax, entries, [*labels, reference_label], note)
+    style.add_legend_below(ax, entries, [*labels, reference_label], note)
     return ax
 
 
@@ -97,8 +97,8 @@ def _measure_without_evidence(report: Any, figure: Metric) -> tuple[float, str]:
 
 
 def _label_axes(ax: Any, sizes: Sequence[int], label: str, characters: int = MAX_AXIS_CHARACTERS) -> None:
-    """Label the axis of sizes with those that fit and the vertical axis with `label`; add grid lines."""
-    places = legible_sizes(sizes, characters)
+    """Label the axis of sizes with as many as fit in `characters`, the vertical axis with `label`; add grid lines."""
+    places = select_legible_sizes(sizes, characters)
     ax.set_xticks(places, [format_thin_spaces(n) for n in places])
     ax.set_xticks([], minor=True)
     ax.set(xlabel="rows learned", ylabel=label)
@@ -120,10 +120,10 @@ def _set_height_limits(ax: Any, heights: Array) -> None:
     ax.set_ylim(heights.min() - margin, heights.max() + margin)
 
 
-def legible_sizes(sizes: Sequence[int], characters: int = MAX_AXIS_CHARACTERS) -> list[int]:
+def select_legible_sizes(sizes: Sequence[int], characters: int = MAX_AXIS_CHARACTERS) -> list[int]:
     """Return the sizes that fit below a logarithmic axis without touching, with the largest.
 
-    >>> legible_sizes([10, 11, 100, 1000]), legible_sizes([5])
+    >>> select_legible_sizes([10, 11, 100, 1000]), select_legible_sizes([5])
     ([11, 100, 1000], [5])
     """
     spacing = np.log(max(sizes) / min(sizes)) * (len(format_thin_spaces(max(sizes))) + 2) / characters
@@ -177,14 +177,14 @@ def comparison(found: Any, *, figure: Metric = "accuracy", ax: Any = None) -> An
     height = 0.9 + 0.32 * len(found.rows)
     if found.growth is None:
         return _draw_differences(style.make_axes(6.4, max(1.6, height)), found, figure, drawn)
-    left, right = style.make_panels(1, 2, (9.6, max(3.6, height)), width_ratios=[1.0, 1.25])
+    left, right = style.make_panels(2, 2, (9.6, max(3.6, height)), width_ratios=[1.0, 1.25])
     _draw_differences(left, found, figure, drawn)
     _draw_learners(right, found, figure, drawn)
     return left.figure
 
 
 def _select_curves(found: Any) -> dict[str, int]:
-    """Return {learner with a curve: index of its colour}; of the Gaussians only that of the lowest log-loss."""
+    """Return the learners with a curve, and the index of the colour of each; of Gaussians that of least log-loss."""
     gaussians = [each for each in found.rows if each.name.startswith(GAUSSIAN_PREFIX)]
     best = min(gaussians, key=lambda each: each.loss.mean, default=None)
     shown = [each.name for each in found.rows if each is best or each not in gaussians]
@@ -205,9 +205,7 @@ def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]
     for y, each in enumerate(found.rows):
         if mean[y] > reach:
             text = f"{100 * mean[y]:.0f} %" if figure == "accuracy" else f"{mean[y]:.3g}"
-            own_colour = colour(drawn[each.name]) if each.name in drawn else FAINT_COLOUR
-            ax.plot([reach * 1.05], [y], marker=">", color=own_colour, markersize=6, gid="beyond")
-            ax.annotate(text, (reach * 1.01, y), ha="right", va="center", fontsize=8.5, color=INK)
+            _draw_beyond(ax, y, reach, text, drawn.get(each.name))
         else:
             ends = float(mean[y] - whisker[y]), min(float(mean[y] + whisker[y]), reach * 1.12)
             _draw_difference(ax, y, float(mean[y]), ends, drawn.get(each.name), hollow=each in as_good)
@@ -235,6 +233,13 @@ def _draw_difference(ax: Any, y: int, x: float, ends: tuple[float, float], k: in
     ax.plot([x], [y], marker=shape, gid="difference", **look)
 
 
+def _draw_beyond(ax: Any, y: int, reach: float, text: str, k: int | None) -> None:
+    """Draw an arrow at the edge, and next to it the difference, which lies beyond."""
+    own_colour = FAINT_COLOUR if k is None else colour(k)
+    ax.plot([reach * 1.05], [y], marker=">", color=own_colour, markersize=6, gid="beyond")
+    ax.annotate(text, (reach * 1.01, y), ha="right", va="center", fontsize=8.5, color=INK)
+
+
 def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -> None:
     """Draw a curve for each learner over the rows that it learned, and where naive Bayes is overtaken, if it is.
 
@@ -257,12 +262,7 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
     else:
         _set_height_limits(ax, np.concatenate([low, high]))
     if found.overtaken_at is not None:
-        at = found.overtaken_at
-        ax.axvline(at, gid="crossing", **DOTTED)
-        left, right = np.log(ax.get_xlim())
-        side = "right" if (np.log(at) - left) / (right - left) > 0.5 else "left"
-        text = f" overtaken at about {round_rows(at)} rows "
-        ax.text(at, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
+        _mark_overtaking(ax, found.overtaken_at)
     held_out = format_thin_spaces(growth.held_out)
     label = f"{METRIC_NAMES[figure]} on {held_out} held-out rows, {growth.draws} draws"
     _label_axes(ax, growth.sizes, label, COMPARISON_AXIS_CHARACTERS)
@@ -271,6 +271,15 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _mark_overtaking(ax: Any, rows: float) -> None:
+    """Draw a line at the number of rows from which another learner is better than naive Bayes, and label it."""
+    ax.axvline(rows, gid="crossing", **DOTTED)
+    left, right = np.log(ax.get_xlim())
+    side = "right" if (np.log(rows) - left) / (right - left) > 0.5 else "left"
+    text = f" overtaken at about {round_rows(rows)} rows "
+    ax.text(rows, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
 
 
 def _format_percent_axis(axis: Any, figure: Metric) -> None:

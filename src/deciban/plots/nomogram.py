@@ -14,7 +14,7 @@ from deciban.plots.conditionals import check_table_model
 from deciban.plots.evidence import PROBABILITY_MARKS, choose_probability_marks, clip_evidence, format_evidence
 from deciban.plots.nomogram_scales import Branch, Mark, Scale, Scales, compute_scales
 from deciban.plots.style import COLOURS, INK, shorten
-from deciban.plots.theory_pictures import probability_of
+from deciban.plots.theory_pictures import to_probability
 
 TOTAL_RANGE_DB, MAX_TOTAL_RANGE_DB = 45.0, 90.0
 """The range of the scale of totals to either side of even odds, and its maximum for a row with more evidence."""
@@ -76,7 +76,7 @@ def nomogram(
     for scale, height in zip(every, heights):
         _draw_scale(ax, y, scale, edge, per_point=(edge[1] - edge[0]) / (inches * 72))
         y += height
-    _finish(ax, drawn, _draw_totals(ax, y + 0.25, drawn, edge))
+    _label_axes(ax, drawn, _draw_totals(ax, y + 0.25, drawn, edge))
     return ax
 
 
@@ -85,7 +85,7 @@ def _explain_row(model: Model, rows: Any, row: int, classes: tuple[Any, Any] | N
     from deciban.sources.source import open_source
 
     check_table_model(model)
-    source = rows if hasattr(rows, "batches") else open_source(rows)
+    source = open_source(rows)
     if row < 0:
         raise InputError(f"rows are counted from 0, so there is no row {row}")
     explanation = explain_rows(model, source, classes, row + 1, False)
@@ -197,13 +197,14 @@ def _draw_outcome(ax: Any, y: float, total: float, x: float) -> None:
         return
     ax.plot([x, x], [y, y + 0.5], color=ROW_COLOUR, linewidth=1.4, zorder=4)
     ax.plot([x, x], [y, y + 0.5], **ROW_MARKER, ls="none", gid="outcome")
-    p = probability_of(total)
+    p = to_probability(total)
     probability = "over 99.99 %" if p > 0.9999 else "under 0.01 %" if p < 1e-4 else format_short_percent(p)
     for line, text in ((y, format_evidence(total)), (y + 0.5, probability)):
         ax.text(1.015, line, text, gid="given", **{**right, "fontsize": 9, "fontweight": "bold"})
 
 
-def _finish(ax: Any, drawn: Scales, foot: float) -> None:
+def _label_axes(ax: Any, drawn: Scales, foot: float) -> None:
+    """Set the title and the axis of decibans at the top; `foot` is the height at which the picture ends."""
     ax.set(ylim=(foot, 0.0), yticks=[])
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")

@@ -96,30 +96,30 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     k, l = choose_pair(model, classes)
     by = model._scorer.calibration
     t = by.map.t if by is not None and isinstance(by.map, Temperature) else 1.0
-    points: dict[str, float] = {}
-    values: dict[str, Any] = {}
-    if explanation is not None:
-        evidence = explanation.evidence
-        dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
-        points = dict(zip(explanation.features, dense.reshape(-1).tolist()))
-        if explanation.values is not None:
-            values = dict(zip(explanation.features, explanation.values[0].tolist()))
+    points = {} if explanation is None else _read_points(explanation)
     placed = []
     for one in every:
         scale = _make_scale(one, k, l, t)
         if one.name in points:
-            value = values.get(one.name)
-            text = "missing" if value is None else to_printable(str(value))
-            scale = replace(scale, point=points[one.name], value=text)
+            point, value = points[one.name]
+            scale = replace(scale, point=point, value=value)
         if scale.high > scale.low or scale.point:
             placed.append(scale)
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
-    extra = sum(v for name, v in points.items() if name not in {s.name for s in placed})
+    extra = sum(point for name, (point, _) in points.items() if name not in {s.name for s in placed})
     texts = [] if explanation is None else [text.column for text in model._layout.texts]
     together = _sum_scales(placed[most:], extra, explanation is not None, texts)
     prior = _sum_prior_evidence(explanation) if explanation is not None else _measure_blank_row(model, k, l)
     total = None if explanation is None else float(explanation.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
+
+
+def _read_points(explanation: Any) -> dict[str, tuple[float, str]]:
+    """Return the decibans of each feature of an explained row, and its value as a text."""
+    evidence = explanation.evidence
+    dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
+    values = ["missing" if value is None else to_printable(str(value)) for value in explanation.values[0].tolist()]
+    return dict(zip(explanation.features, zip(dense.reshape(-1).tolist(), values)))
 
 
 def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int]:
@@ -140,9 +140,7 @@ def _measure_blank_row(model: Model, k: int, l: int) -> float:
     for kind, features in model._layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
-        rows.append(
-            np.full((1, len(features)), -1) if kind in ("levels", "pairs") else np.full((1, len(features)), np.nan)
-        )
+        rows.append(np.full((1, len(features)), -1 if kind in ("levels", "pairs") else np.nan))
     return _sum_prior_evidence(model._scorer.explain(rows, (k, l), model._labels, engines.thread_count(None)))
 
 
@@ -192,7 +190,7 @@ def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
     scores = conditional.scores_at(x)
     decibans = t * DECIBAN * (scores[:, k] - scores[:, l])
     ranges = _split_at_extremum(decibans)
-    branches = [_mark_branch(x[i:j], decibans[i:j], conditional.is_count) for i, j in ranges]
+    branches = [_make_branch(x[i:j], decibans[i:j], conditional.is_count) for i, j in ranges]
     return Scale(conditional.name, tuple(branches))
 
 
@@ -206,7 +204,7 @@ def _split_at_extremum(decibans: Array) -> list[tuple[int, int]]:
     return halves
 
 
-def _mark_branch(x: Array, decibans: Array, integer: bool) -> Branch:
+def _make_branch(x: Array, decibans: Array, integer: bool) -> Branch:
     """Return the branch of `decibans` at numbers x, with marks at round numbers."""
     from matplotlib.ticker import MaxNLocator
 

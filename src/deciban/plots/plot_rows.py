@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError, did_you_mean, list_names
+from deciban.errors import InputError, UndefinedError
 from deciban.plots.boundary_geometry import Window
-from deciban.sources.source import ColumnReading, Source
+from deciban.sources.source import ColumnReading, Source, check_column
 
 MAX_DRAWN_ROWS = 2000
 """The number of rows that are drawn: more would hide each other, and the picture would take long to open."""
@@ -46,14 +46,12 @@ def read_numbers_and_classes(
 def _check_columns(source: Source, wanted: Sequence[str]) -> None:
     """Refuse a column that does not exist or is named twice."""
     for i, name in enumerate(wanted):
-        if name not in source.columns:
-            near, shown = did_you_mean(name, source.columns), list_names(source.columns, 20)
-            raise InputError(f"{source.name} has no column {name!r}{near or '.'} Hint: there are {shown}")
+        check_column(source, name)
         if name in wanted[:i]:
             raise InputError(f"column {name!r} is named twice. Hint: a column to draw is not the one to predict")
 
 
-def draw_sample(n: int) -> NDArray[np.intp]:
+def choose_drawn_rows(n: int) -> NDArray[np.intp]:
     """Return the indices of the rows to draw: all n, or `MAX_DRAWN_ROWS` at random with a fixed seed, in order."""
     if n <= MAX_DRAWN_ROWS:
         return np.arange(n)
@@ -68,7 +66,7 @@ Feature = int | str
 
 @dataclass(frozen=True)
 class View:
-    """Rows without missing values, the indices of their classes, and the names of columns and classes."""
+    """Rows without missing values, the indices of their classes, names of columns and classes, and the limits."""
 
     X: Array
     codes: NDArray[np.intp]
@@ -84,7 +82,7 @@ class View:
 def make_view(model: Any, X: Any, y: Any, features: Sequence[Feature], names: Sequence[str] | None = None) -> View:
     """Return the rows of X without missing values in the model's columns, with y as indices in `classes_`.
 
-    `names` are those of the columns, by default as fitted, or x0, x1 …
+    Values are 0 and 1 if the model binarises them. `names` are those of the columns, by default as fitted, or x0, x1.
     """
     d = int(model.n_features_in_)
     if d > 2:

@@ -59,7 +59,7 @@ def roc(report: Any, *, ax: Any = None) -> Any:
     _draw_roc(ax, report, curves, areas)
     _label_roc_axes(ax, names if len(names) == 2 else None)
     if ENLARGED_AREA <= areas[drawn].min() < 1:
-        _enlarge(ax, report, curves, areas)
+        _enlarge_corner(ax, report, curves, areas)
     return ax
 
 
@@ -77,6 +77,7 @@ def thin_curve(false: Array, true: Array) -> tuple[Array, Array]:
 
 
 def _draw_roc(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
+    """Draw diagonal, curves and legend; of two classes also the area, and the point of the more probable class."""
     ax.plot([0, 1], [0, 1], **DIAGONAL, gid="chance")
     entries = _draw_roc_curves(ax, curves, areas)
     heading = None
@@ -86,7 +87,7 @@ def _draw_roc(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> Non
         entries.append(_draw_working_point(ax, report, k))
     else:
         heading = f"each class against all others; mean area {format_area(report.roc_auc)}"
-    style.legend_below(ax, entries, _format_roc_labels(report, curves, areas), heading)
+    style.add_legend_below(ax, entries, _format_roc_labels(report, curves, areas), heading)
 
 
 def _draw_roc_curves(ax: Any, curves: dict[int, Any], areas: Array, thin: float = 1.0) -> list[Any]:
@@ -148,6 +149,7 @@ def format_area(area: float) -> str:
 
 
 def _label_roc_axes(ax: Any, two: Sequence[Any] | None) -> None:
+    """Label the axes, with the names of `two` classes if there are no more; set the limits."""
     if two is None:
         ax.set_xlabel("share of the other classes that is predicted so by mistake")
         ax.set_ylabel("share of the class that is found")
@@ -159,7 +161,7 @@ def _label_roc_axes(ax: Any, two: Sequence[Any] | None) -> None:
     style.add_grid_lines(ax)
 
 
-def _enlarge(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
+def _enlarge_corner(ax: Any, report: Any, curves: dict[int, Any], areas: Array) -> None:
     """Draw the upper left corner enlarged in the empty part of the picture.
 
     A curve with the area 1 − ε leaves the corner within about √ε.

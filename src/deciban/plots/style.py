@@ -46,7 +46,7 @@ MAX_LEGEND_LINES = 40
 
 
 def need_matplotlib() -> None:
-    """Raise an error with the package to install if matplotlib cannot be imported."""
+    """Raise a MissingExtraError, which says what to install, if matplotlib cannot be imported."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as missing:
@@ -63,7 +63,7 @@ def check_positive(name: str, value: Any) -> None:
 
 def make_class_axes(n_classes: int) -> Any:
     """Make an Axes in a new figure with space for the legend of these classes, below or on the right of it."""
-    columns = legend_columns(n_classes)
+    columns = count_legend_columns(n_classes)
     if n_classes <= MAX_LEGEND_CLASSES:
         return make_axes(6.4, 5.2)
     return make_axes(6.2 + 2 * columns, max(5.2, LEGEND_LINE_INCHES * math.ceil((n_classes + 2) / columns) + 0.3))
@@ -75,21 +75,24 @@ def make_axes(width: float, height: float) -> Any:
 
 
 def make_panels(
-    down: int, across: int, size: tuple[float, float], w_pad: float = 0.1, h_pad: float = 0.1, **options: Any
+    n: int, across: int, size: tuple[float, float], w_pad: float = 0.1, h_pad: float = 0.1, **options: Any
 ) -> list[Any]:
-    """Make the Axes of a new figure of this size in inches, with these margins and further options of `subplots`."""
-    from matplotlib import pyplot
+    """Make n Axes, in lines of `across`, in a new figure of this size in inches, with these margins in inches.
 
-    figure, axes = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False, **options)
-    engine: Any = figure.get_layout_engine()
-    engine.set(w_pad=w_pad, h_pad=h_pad)
-    return list(axes.ravel())
+    Further options are those of `subplots`.
+    """
+    figure = make_figure(size, w_pad=w_pad, h_pad=h_pad)
+    axes = figure.subplots(math.ceil(n / across), across, squeeze=False, **options).ravel().tolist()
+    for empty in axes[n:]:
+        empty.remove()
+    panels: list[Any] = axes[:n]
+    return panels
 
 
 def make_figure(size: tuple[float, float], **margins: float) -> Any:
-    """Make a new figure of pyplot of this size in inches, so that notebooks and `pyplot.show` display it.
+    """Make a new figure of pyplot of this size, so that notebooks and `pyplot.show` display it.
 
-    The margins w_pad and h_pad are in inches.
+    The size and the margins w_pad and h_pad are in inches.
     """
     from matplotlib import pyplot
 
@@ -104,8 +107,8 @@ def hide_spines(ax: Any, *sides: str) -> None:
     ax.spines[list(sides)].set_visible(False)
 
 
-def legend_columns(n_classes: int) -> int:
-    """Return the number of legend columns for the classes on the right of a picture."""
+def count_legend_columns(n_classes: int) -> int:
+    """Return the number of columns of a legend of these classes on the right of a picture."""
     return math.ceil((n_classes + 2) / MAX_LEGEND_LINES)
 
 
@@ -157,7 +160,7 @@ def marker_look(k: int, size: float = 6.5, edge: float = 0.6) -> dict[str, Any]:
     return {**look, "markeredgecolor": EDGE_COLOUR, "markeredgewidth": edge}
 
 
-def class_legend_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
+def make_class_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
     """Return the legend entry of class k, with its marker and the style of its curve if it has one."""
     from matplotlib.lines import Line2D
 
@@ -165,9 +168,9 @@ def class_legend_entry(label: Any, k: int, linestyle: Any = "none") -> Any:
 
 
 def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
-    """Add a legend of classes and others, and of the shades, below the picture in two columns.
+    """Add a legend below the picture: the classes in one column, the others and the shades in another.
 
-    With more than `MAX_LEGEND_CLASSES` it is on the right of the picture.
+    Of more than `MAX_LEGEND_CLASSES` classes it is on the right of the picture.
     """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -177,7 +180,9 @@ def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
     look: dict[str, Any] = {"loc": "upper left", "frameon": False, "fontsize": 8.5, "borderaxespad": 0.0}
     look["handlelength"] = 2.8
     if len(classes) > MAX_LEGEND_CLASSES:
-        ax.legend(handles=[*classes, *others], bbox_to_anchor=(1.02, 1.0), ncols=legend_columns(len(classes)), **look)
+        ax.legend(
+            handles=[*classes, *others], bbox_to_anchor=(1.02, 1.0), ncols=count_legend_columns(len(classes)), **look
+        )
         return
     blank = Line2D([], [], linestyle="none", label=" ")
     height = max(len(classes), len(others))
@@ -187,14 +192,14 @@ def add_legend(ax: Any, classes: Sequence[Any], others: Sequence[Any]) -> None:
 
 
 def shift_points(ax: Any, transform: Any, right: float, up: float = 0.0) -> Any:
-    """Return a transform that is shifted by this many points."""
+    """Return a transform that is shifted by this many points, to the right and up."""
     from matplotlib.transforms import ScaledTranslation
 
     return transform + ScaledTranslation(right / 72, up / 72, ax.figure.dpi_scale_trans)
 
 
-def legend_below(ax: Any, entries: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
-    """Add a legend below the picture and its axis label, with a line for each entry."""
+def add_legend_below(ax: Any, entries: Sequence[Any], labels: Sequence[str], heading: str | None = None) -> None:
+    """Add a legend below the axes and their label, with a line for each entry and perhaps a heading."""
     look: dict[str, Any] = {"title": heading, "title_fontsize": 9, "alignment": "left", "borderaxespad": 0.0}
     below = shift_points(ax, ax.transAxes, 0, -LEGEND_OFFSET_POINTS)
     add_plain_legend(ax, entries, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look)

@@ -90,6 +90,7 @@ def share_dots(people: Sequence[float], dots: int) -> list[int]:
 
 
 def _draw_population(ax: Any, table: BayesTable) -> Any:
+    """Draw all people as dots, with the title and the legend of the groups; return the Axes."""
     from matplotlib.lines import Line2D
 
     groups = share_dots(count_groups(table), min(table.population, MAX_DOTS))
@@ -107,6 +108,7 @@ def _draw_population(ax: Any, table: BayesTable) -> Any:
 
 
 def _format_dot_note(people: float, dots: int) -> str:
+    """Return how many people a dot stands for, on a line of its own; empty if it is one."""
     return f"\n(a dot stands for {people / dots:.3g} of them)" if people > dots + 0.5 else ""
 
 
@@ -165,7 +167,7 @@ def _draw_evidence(ax: Any, table: BayesTable) -> None:
             end = before + evidence
             x = min(max(end, -reach), reach)
             ax.annotate("", (x, y), (before, y), arrowprops={**arrow, "color": shade}, zorder=3)
-            words = f"{result}: {format_signed(evidence, 1)} dB, now {format_short_percent(probability_of(end), 3)}"
+            words = f"{result}: {format_signed(evidence, 1)} dB, now {format_short_percent(to_probability(end), 3)}"
         ax.text(0.0, y + 0.26, words, **place)
     ax.set_title(f"before the test {prior}, {format_signed(before, 1)} dB", loc="left", fontsize=11)
     ax.axvline(0, color=INK, linewidth=0.8, zorder=1)
@@ -175,10 +177,10 @@ def _draw_evidence(ax: Any, table: BayesTable) -> None:
     style.hide_spines(ax, "left", "right", "top")
 
 
-def probability_of(decibans: float) -> float:
-    """Return the probability of odds in decibans.
+def to_probability(decibans: float) -> float:
+    """Convert log-odds in decibans to a probability.
 
-    >>> probability_of(0.0), probability_of(-math.inf)
+    >>> to_probability(0.0), to_probability(-math.inf)
     (0.5, 0.0)
     """
     return float(expit(decibans / DECIBAN))
@@ -214,7 +216,7 @@ def sigmoid(log_odds: Any = None, hits: Any = None, *, label: Any = None, ax: An
     if len(x):
         _scatter_rows(ax, np.clip(x, -reach, reach), hit)
         _draw_shares(ax, x, hit, reach)
-    _finish(ax, reach, label, x)
+    _label_sigmoid(ax, reach, label, x)
     return ax
 
 
@@ -254,7 +256,7 @@ def _draw_shares(ax: Any, x: Array, hit: NDArray[np.bool_], reach: float) -> Non
         ax.plot([place], [share], zorder=5, clip_on=False, **look)
 
 
-def _finish(ax: Any, reach: float, label: Any, x: Array) -> None:
+def _label_sigmoid(ax: Any, reach: float, label: Any, x: Array) -> None:
     """Set limits, ticks and labels, and add the legend."""
     from matplotlib.lines import Line2D
 

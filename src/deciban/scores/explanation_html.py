@@ -11,7 +11,7 @@ from deciban.html_fragments import (
     element,
     highlight_passages,
     join,
-    make_list,
+    make_notes,
     wrap_for_notebook,
 )
 from deciban.scores.explanation import REMAINDER, Explanation, Reason, TextExplanation, format_odds
@@ -28,14 +28,14 @@ def show_in_notebook(explanation: Explanation) -> str:
     n = len(explanation)
     rows = [_show_row(explanation, row) for row in range(min(n, MAX_SHOWN_ROWS))]
     more = [f"… and {n - MAX_SHOWN_ROWS} rows more"] if n > MAX_SHOWN_ROWS else []
-    return wrap_for_notebook(*rows, make_list(more))
+    return wrap_for_notebook(*rows, make_notes(more))
 
 
 def _show_row(explanation: Explanation, row: int) -> Markup:
     """Return one row's waterfall, the strongest evidence first, its texts with their words, and unseen values."""
     caption = f"{explanation.winner[row]} rather than {explanation.runner_up[row]}"
     waterfall = draw_reasons(explanation.reasons(row), float(explanation.total[row]), caption, MAX_SHOWN_REASONS)
-    unseen = make_list(str(value) for value in explanation.unseen_values(row))
+    unseen = make_notes(str(value) for value in explanation.unseen_values(row))
     return element("section", waterfall, *show_texts(explanation, row), unseen)
 
 

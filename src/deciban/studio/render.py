@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 import deciban
-from deciban.formatting import format_number, format_percent, format_thousands
+from deciban.formatting import format_number, format_percent, format_size, format_thousands
 from deciban.html_fragments import STYLE, Markup
 
 FOLDER = Path(__file__).parent
@@ -54,15 +54,3 @@ def render(
     }  # fmt: skip
     html = get_environment().get_template(template).render({**shared, **context})
     return HTMLResponse(html, status, dict(headers or {}))
-
-
-def format_size(n_bytes: int) -> str:
-    """Format a number of bytes in decimal units, with three digits.
-
-    >>> format_size(512), format_size(1 << 30)
-    ('512 bytes', '1.07 GB')
-    """
-    if n_bytes < 1000:
-        return f"{n_bytes} bytes"
-    power = 1 if n_bytes < 1e6 else 2 if n_bytes < 1e9 else 3
-    return f"{n_bytes / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"

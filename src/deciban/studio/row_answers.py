@@ -8,7 +8,7 @@ from typing import Any
 
 from deciban import engines
 from deciban.formatting import format_number, format_probability, format_signed, format_word
-from deciban.html_fragments import Markup, draw_posterior, element, join, make_list, make_table
+from deciban.html_fragments import Markup, draw_posterior, element, join, make_notes, make_table
 from deciban.model.description import describe_model
 from deciban.model.model import Model
 from deciban.model.row_explanations import find_row_words
@@ -83,7 +83,7 @@ def show_answer(answer: RowAnswer, order: Sequence[str] | None) -> Markup:
     reasons = list_word_reasons(explanation) if order is None else arrange_reasons(explanation, order)
     waterfall = draw_reasons(reasons, answer.total, caption, MAX_SHOWN_BARS)
     texts = [element("div", text, class_="highlighted") for text in show_texts(explanation, 0)]
-    unseen = make_list(str(value) for value in explanation.unseen_values(0))
+    unseen = make_notes(str(value) for value in explanation.unseen_values(0))
     parts = [*texts, waterfall] if order is None else [waterfall, *texts]
     return element("div", verdict, draw_posterior(shown), *parts, unseen, class_="db")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from starlette.requests import Request
 
+from deciban.formatting import format_size
 from deciban.server.problems import Problem
 from deciban.studio.opening import clean_name
-from deciban.studio.render import format_size
 from deciban.studio.requests import get_workspace
 
 

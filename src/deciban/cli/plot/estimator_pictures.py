@@ -42,14 +42,14 @@ def boundary(picture: Picture, columns: list[str], covariance: str, prior: str |
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
     from deciban.plots.boundary import draw_means
-    from deciban.plots.plot_rows import draw_sample, read_numbers_and_classes
+    from deciban.plots.plot_rows import choose_drawn_rows, read_numbers_and_classes
 
     with open_table(options) as table:
         picture.check(table.paths)
         with show_spinner("reading and drawing …"):
             X, y = read_numbers_and_classes(table.open(), columns, find_target(table, options))
             model = fit_gaussian(X, y, covariance, None if prior is None else parse_prior(prior))
-            rows = draw_sample(len(X))
+            rows = choose_drawn_rows(len(X))
             to_scale = covariance in ISOTROPIC_SHAPES and has_comparable_scales(X)
             ax = plots.boundary(model, X[rows], y[rows], names=columns, to_scale=to_scale)
             if covariance in ISOTROPIC_SHAPES and X.shape[1] == len(model.classes_) == 2:
@@ -72,7 +72,7 @@ def fit_gaussian(X: Any, y: Any, covariance: str, prior: Any) -> Any:
 
 
 def has_comparable_scales(X: Any) -> bool:
-    """Return whether two columns can share a scale without one of them shrinking to a line."""
+    """Return whether X has two columns, whose ranges differ at most by a factor of four."""
     import numpy as np
 
     span = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)

@@ -13,7 +13,7 @@ from deciban.cli.parser import option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.errors import InputError
+from deciban.errors import InputError, list_names
 from deciban.load_model import open_model
 from deciban.option_values import split_list
 from deciban.sources.row_views import CopyingView, RowRange
@@ -107,7 +107,7 @@ def _read_row(table: TableInput, row: int) -> RowRange:
 )  # fmt: skip
 def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_columns: bool, **options: Any) -> None:
     """Draw the curve from log-odds to probability over the rows of DATA, which must have the column to predict."""
-    from deciban.plots.plot_rows import draw_sample
+    from deciban.plots.plot_rows import choose_drawn_rows
 
     with direct_role_hints_to_training(), open_table(options) as table:
         picture.check([model, *table.paths])
@@ -115,31 +115,29 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
         k = find_class(opened, label)
         name = opened.classes[k]
         with show_spinner("reading and drawing …"):
-            odds, hits = odds_and_hits(opened, table, k, allow_missing_columns)
-            rows = draw_sample(len(odds))
+            odds, hits = compute_log_odds_and_hits(opened, table, k, allow_missing_columns)
+            rows = choose_drawn_rows(len(odds))
             drawn = plots.sigmoid(odds[rows], hits[rows], label=name)
         shown = "" if len(rows) == len(odds) else f" ({len(rows)} of them shown)"
         picture.save(drawn, f"the probability of {name} for {len(odds)} rows{shown}")
 
 
 def find_class(model: Model, label: str | None) -> int:
-    """Return the index of the class of --class, or of the second of two classes."""
-    from deciban.errors import list_names, unknown_class_error
-
-    names = [str(name) for name in model.classes]
-    if label is None and len(names) > 2:
-        raise InputError(f"the model has {len(names)} classes. Hint: --class names one of {list_names(names, 8)}")
-    if label is not None and label not in names:
-        raise unknown_class_error(label, names)
-    return len(names) - 1 if label is None else names.index(label)
+    """Return the index of the class of --class, without it that of the last of at most two classes."""
+    if label is not None:
+        return model.classes.index(select_classes(model, [label])[0])
+    if len(model.classes) > 2:
+        shown = list_names([str(name) for name in model.classes], 8)
+        raise InputError(f"the model has {len(model.classes)} classes. Hint: --class names one of {shown}")
+    return len(model.classes) - 1
 
 
-def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) -> tuple[Any, Any]:
+def compute_log_odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) -> tuple[Any, Any]:
     """Return ln[p / (1 − p)] of class k, and whether class k is the true one, for each row whose class is known."""
     import numpy as np
 
     from deciban.scores.posterior import log_odds
-    from deciban.sources.arrow_cells import format_label
+    from deciban.sources.arrow_cells import to_texts
 
     source = table.open()
     if model.target not in source.columns:
@@ -148,12 +146,12 @@ def odds_and_hits(model: Model, table: TableInput, k: int, allow_missing: bool) 
     odds, truth = [np.empty(0)], []
     for batches, parts in model._read_blocks(view, allow_missing):
         odds.append(log_odds(model._score(parts, "log_posterior"), k))
-        truth += view.trim(view.copied_columns(batches)[0]).to_pylist()
+        truth += to_texts(view.trim(view.copied_columns(batches)[0])).to_pylist()
     known = np.array([label is not None for label in truth], dtype=bool)
     if not known.any():
         raise InputError(f"{source.name} has no row with a class in {model.target!r}, so there is nothing to draw")
-    labels = [label if isinstance(label, str) else format_label(label) for label in truth if label is not None]
-    return np.concatenate(odds)[known], np.array(labels) == str(model._scorer.outline.classes[k])
+    name = str(model._scorer.outline.classes[k])
+    return np.concatenate(odds)[known], np.array([label == name for label in truth])[known]
 
 
 @picture_command(examples=["deciban plot losses -o losses.svg"])

@@ -16,7 +16,7 @@ from deciban.cli.files import atomic_file, check_output
 from deciban.cli.parser import DEBUG, Argument, Command, in_section, number, option, without
 from deciban.errors import UsageError
 
-ENDINGS = (".png", ".svg", ".pdf")
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 DEFAULT_DOTS_PER_INCH = 110
 """The resolution of a PNG."""
 
@@ -68,8 +68,8 @@ class Picture:
         """Refuse, before any work is done, a file that cannot be written or is an input; prepare matplotlib."""
         from deciban.plots.style import need_matplotlib
 
-        if Path(self.path).suffix.lower() not in ENDINGS:
-            raise UsageError(f"-o {self.path}: unknown kind of picture; use one of {', '.join(ENDINGS)}")
+        if Path(self.path).suffix.lower() not in PICTURE_ENDINGS:
+            raise UsageError(f"-o {self.path}: unknown kind of picture; use one of {', '.join(PICTURE_ENDINGS)}")
         check_output(self.path, inputs)
         need_matplotlib()
         import matplotlib
@@ -77,7 +77,7 @@ class Picture:
         matplotlib.use("Agg")  # writes files and opens no window
 
     def save(self, drawn: Any, content: str) -> None:
-        """Write an Axes or a Figure, and print a line with its content.
+        """Write an Axes or a Figure with this size and title, close it, and print a line with its content.
 
         The same model gives the same bytes: there is no date, and identifiers are not random.
         """

@@ -85,7 +85,7 @@ def reliability(picture: Picture, other_model: Path | None, calibrate: str | Non
             raise UsageError("--other-model is for --model: it names another model to evaluate on the same rows")
         picture.check([*table.paths, *models])
         if calibrate not in (None, "none"):
-            reports = _reports_of_calibration(table, options, calibrate)
+            reports = _evaluate_calibration(table, options, calibrate)
         else:  # of one model or cross-validation under an empty name, of two models under their names
             each = {str(path): {"model": path} for path in models} if len(models) == 2 else {"": {}}
             unset = {**options, "calibrate": None}
@@ -96,8 +96,8 @@ def reliability(picture: Picture, other_model: Path | None, calibrate: str | Non
         picture.save(ax, f"the reliability of {' and '.join(filter(None, reports)) or 'a model'}, by {rows} rows")
 
 
-def _reports_of_calibration(table: TableInput, options: Mapping[str, Any], method: str) -> dict[str, Report]:
-    """Evaluate training before and after calibration: each row by a model and a map fitted without its fold."""
+def _evaluate_calibration(table: TableInput, options: Mapping[str, Any], method: str) -> dict[str, Report]:
+    """Return reports without and with calibration by their names, each row by a model and map without its fold."""
     for name in ("model", "folds", "groups", "order"):
         if options[name] is not None:
             raise UsageError(f"--calibrate evaluates in the ten folds of training, so --{name} cannot be given")
