@@ -114,6 +114,13 @@ def test_without_a_yes_nothing_is_learned_or_written(home, answer, code):
     assert not unit_of(home).exists()
 
 
+def test_a_unit_that_is_declined_leaves_the_command_to_the_user(home):
+    result = mail("setup", "--service", "systemd", stdin="\n\nn\n")
+    assert result.exit_code == 0
+    assert not unit_of(home).exists()
+    assert "to learn from what you move:" in result.stderr
+
+
 def test_a_file_that_is_there_is_replaced_only_if_asked_and_answered(home):
     unit_of(home).parent.mkdir(parents=True)
     unit_of(home).write_text("mine\n")

@@ -1,8 +1,10 @@
 """Predictions and explanations by HTTP are those of the command line, in every format."""
 
+import asyncio
 import io
 import json
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from deciban.cli.app import run
+from deciban.server.row_batches import RowBatches
 from deciban.sources.cell_rows import CellRows
 
 PREDICT, EXPLAIN = "/v1/models/clinic/predict", "/v1/models/clinic/explain"
@@ -205,3 +208,16 @@ def test_rows_of_json_are_read_as_those_of_json_lines():
     assert table.to_pylist() == [
         {"n": "1.5", "flag": True, "kind": "3", "c": "x"}, {"n": "2", "flag": False, "kind": "3", "c": None},
     ]  # fmt: skip
+
+
+def test_a_request_whose_scores_fail_is_scored_as_a_table_and_does_not_wait():
+    class Failing:
+        def _score(self, *_):
+            raise MemoryError
+
+    snapshot = SimpleNamespace(is_light=True, reader=SimpleNamespace(read=lambda rows: rows), model=Failing())
+
+    async def ask():
+        return await asyncio.wait_for(RowBatches().score(snapshot, [np.zeros((1, 2))]), 10)
+
+    assert asyncio.run(ask()) is None

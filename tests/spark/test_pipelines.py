@@ -45,6 +45,18 @@ def test_a_pipeline_with_a_vector_column_is_fitted_written_and_read(spark, tmp_p
     assert again.schema == answers.schema
 
 
+def test_the_raw_prediction_of_a_class_whose_probability_underflows_is_minus_infinity(spark):
+    from deciban.spark import DecibanClassifier
+
+    x, names = [0.0, 1.0, 2.0, 4e4, 4e4 + 1.0, 4e4 + 2.0], [f"x{j}" for j in range(80)]
+    table = pa.table({name: x for name in names} | {"label": [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]})
+    frame = in_partitions(spark, table, 1)
+    classifier = DecibanClassifier(inputCols=names, roles=dict.fromkeys(names, "number"), calibrate="none")
+    raw = np.array([row.rawPrediction.toArray() for row in classifier.fit(frame).transform(frame).collect()])
+    assert np.isneginf(raw).any()
+    assert (np.argmax(raw, axis=1) == np.array(table.column("label"))).all()
+
+
 def test_the_best_of_several_settings_is_found_by_cross_validation(spark):
     from pyspark.ml.evaluation import MulticlassClassificationEvaluator
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder

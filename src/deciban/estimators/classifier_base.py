@@ -129,7 +129,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return rows
 
     def _parts(self, rows: Any, threads: int) -> Iterator[Sequence[Any]]:
-        """Yield the matrices that are scored, one for each block of features, for some of the checked rows."""
+        """Yield the checked rows in chunks: of each the matrices that are scored, one for each block of features."""
         yield (self._matrix(rows, threads),)
 
     def _score(self, X: Any, wanted: Finish) -> NDArray[Any]:
@@ -200,7 +200,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._score(X, "log_posterior")
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return the evidence of each feature in decibans, for the winner against the runner-up or given classes.
+        """Return the evidence of each feature in decibans for the winner against the runner-up, or a given pair.
+
+        `classes` is that pair: the class that the evidence is for, and the one that it is against.
 
         >>> from deciban import BernoulliNB
         >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
@@ -232,6 +234,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Return score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
 
         Scores are up to a term that all classes share. For `BernoulliNB` x is the indicator [value > binarize].
+        UndefinedError where scores are not linear, and after an isotonic calibration.
 
         >>> from deciban import BernoulliNB
         >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
@@ -242,7 +245,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._check_fitted().boundary()
 
     def quadratic_form(self) -> Conic:
-        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k.
+        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k; A is K×d×d, or K×d where it is diagonal.
+
+        UndefinedError where scores are not quadratic, and after an isotonic calibration.
 
         >>> from deciban import GaussianNB
         >>> form = GaussianNB().fit([[0.0], [2.0], [5.0], [9.0]], [0, 0, 1, 1]).quadratic_form()

@@ -72,7 +72,7 @@ class Scatter(CentredStatistic):
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was missing, so that every pair of features occurred in the same rows."""
+        """Whether every pair of features occurred in the same rows, as where nothing is missing."""
         return bool((self.weight == self.weight[:, :1, :1]).all())
 
     @property

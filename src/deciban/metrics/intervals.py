@@ -53,7 +53,7 @@ def standard_error(variance: float, rows: float) -> float:
 def wilson(share: float, n: float) -> Interval:
     """Return the 95 % interval of a share observed in n rows (Wilson 1927): within 0 and 1, good for small n.
 
-    (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n); all from 0 to 1 where n is not known (NaN).
+    (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n); all from 0 to 1 without rows, or where share or n is NaN.
 
     >>> [round(end, 3) for end in wilson(1.0, 10)]
     [0.722, 1.0]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.errors import DecibanError
 from deciban.model.row_reader import Row
 from deciban.server.operations import collect_warnings
 from deciban.server.served_model import Snapshot
@@ -29,7 +28,10 @@ class RowBatches:
         self._waiting: dict[int, tuple[Snapshot, list[tuple[list[Any], asyncio.Future[Scores | None]]]]] = {}
 
     async def score(self, snapshot: Snapshot, rows: Sequence[Row]) -> Scores | None:
-        """Return ln p(k|x) of each row; None where one has to be read as part of a table, or takes long."""
+        """Return ln p(k|x) of each row, scored with other requests; None where the rows must be scored as a table.
+
+        That is where the model takes long, a row cannot be read alone, or a row of the batch is refused or warned of.
+        """
         parts = snapshot.reader.read(rows) if snapshot.is_light else None
         if parts is None:
             return None
@@ -51,13 +53,13 @@ class RowBatches:
 
 
 def score_parts(snapshot: Snapshot, requests: Sequence[Sequence[Any]]) -> list[Scores | None]:
-    """Return the scores of each request's matrices; None for all of them where one is refused or warned of."""
+    """Return the scores of each request's matrices; None for all of them where one fails or is warned of."""
     sizes = [parts[0].shape[0] for parts in requests]
-    parts = requests[0] if len(requests) == 1 else [_stack(part) for part in zip(*requests)]
     try:
+        parts = requests[0] if len(requests) == 1 else [_stack(part) for part in zip(*requests)]
         with collect_warnings() as warned:
             scores = snapshot.model._score(parts, "log_posterior", 1)
-    except DecibanError:
+    except Exception:  # the table path reports it; a request must not wait for ever
         return [None] * len(requests)
     if warned:
         return [None] * len(requests)

@@ -151,7 +151,7 @@ class DecibanClassificationModel(Model, _ClassifierParams, MLReadable, MLWritabl
         is_number = not isinstance(self.model.classes[0], str)
         prediction = sql.col(f"c{len(kept)}")
         added = {
-            self.getRawPredictionCol(): array_to_vector(sql.array(*(sql.log(name) for name in classes))),
+            self.getRawPredictionCol(): array_to_vector(sql.array(*map(_log, classes))),
             self.getProbabilityCol(): array_to_vector(sql.array(*classes)),
             self.getPredictionCol(): prediction.cast("double") if is_number else prediction,
         }
@@ -190,3 +190,8 @@ class _ModelReader(MLReader):
         made._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(made, metadata)
         return made
+
+
+def _log(name: str) -> Any:
+    """Return the logarithms of a column of probabilities: −∞ of 0, for which Spark's own is null."""
+    return sql.coalesce(sql.log(name), sql.lit(float("-inf")))

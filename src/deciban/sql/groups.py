@@ -77,7 +77,10 @@ class GroupReader:
             self.summariser.rows = np.bincount(codes[known], weight[known], classes).astype(np.float64)
 
     def _encode_classes(self, labels: Any) -> NDArray[np.int64]:
-        """Return the code of each label, −1 for a missing one; refuse one that is not among declared classes."""
+        """Return the code of each label, −1 for a missing one; new labels become classes, unless these are declared.
+
+        InputError for a label that is not among declared classes.
+        """
         codes = self.summariser.classes.encode(labels)
         declared = self.summariser.declared
         if declared is not None and (codes == len(declared)).any():
@@ -94,7 +97,10 @@ class GroupReader:
         return self._encode_classes(labels)
 
     def remove_markers(self, name: str, cells: Any, n: Array | None, reading: ColumnReading) -> Any:
-        """Convert cells as those of rows are read, markers to nulls; add the rows `n` of each to `self.markers`."""
+        """Convert cells as those of rows are read, markers to nulls.
+
+        `n` are the rows of each cell; those of markers are added to `self.markers`, unless `n` is None.
+        """
         column = self.rows.table.convert(join_chunks(cells), name, reading)
         if not is_text(column.type):
             return column

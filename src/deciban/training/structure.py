@@ -44,7 +44,7 @@ MAX_HEAD_LEVELS = 256
 
 
 def refuse_independence(learner: Any, structure: Any) -> None:
-    """Refuse independent columns for a learner whose columns depend on each other."""
+    """Refuse structure="naive" for the learners "aode" and "auto", whose columns depend, or may, on each other."""
     if learner in ("aode", "auto") and structure == "naive":
         raise InputError(f"structure='naive' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
 
@@ -52,7 +52,8 @@ def refuse_independence(learner: Any, structure: Any) -> None:
 def add_cells(columns: Sequence[Column], head: Any, target: str) -> list[Column]:
     """Return the columns with the cells on which their dependence is counted, from a table of the first rows.
 
-    There are √(n/K)/2 cells, n rows and K classes; none where a table has too many columns or classes for its pairs.
+    There are √(n/K)/2 cells, from `MIN_CELLS` to `MAX_CELLS`, n rows and K classes; none for a single column, or
+    where a table has too many columns or classes for its pairs.
     """
     labels = head.column(target).drop_null()
     K = max(len(labels.unique()), 1)
@@ -93,7 +94,7 @@ def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] 
 
 
 def _find_frequent_levels(values: Any, most: int) -> tuple[str, ...]:
-    """Return the most frequent levels as texts, none if there are very many."""
+    """Return the `most` most frequent levels, as sorted texts; none if there is one level, or very many."""
     names = LevelEncoder([], grows=True)
     codes = names.encode(values)
     if not 2 <= len(names.list) <= MAX_HEAD_LEVELS:
@@ -110,22 +111,26 @@ def without_cells(columns: Sequence[Column]) -> list[Column]:
 def is_better(forest: TableFoldScores, naive: TableFoldScores) -> bool:
     """Return whether a forest predicts the sample better than independent columns, both calibrated by a temperature.
 
-    Its log-loss has to be lower by more than `STANDARD_ERRORS` of the difference, row by row.
+    Its log-loss has to be lower by more than `STANDARD_ERRORS` of the difference, row by row. It is not where no row
+    has a class that the model without its fold knows.
     """
     codes = naive.rows.codes
-    weight = np.ones(len(codes)) if naive.rows.weight is None else effective_weights(naive.rows.weight)
     known = naive.known[np.arange(len(codes)), codes]
+    if not known.any():
+        return False
+    weight = np.ones(known.sum()) if naive.rows.weight is None else effective_weights(naive.rows.weight[known])
     losses = [bounded_losses(_calibrate_by_temperature(scored, known), codes)[known] for scored in (naive, forest)]
-    gain, error = paired_mean(losses[0] - losses[1], weight[known])
+    gain, error = paired_mean(losses[0] - losses[1], weight)
     return bool(gain > STANDARD_ERRORS * error)
 
 
 def _calibrate_by_temperature(scored: TableFoldScores, known: Any) -> Array:
-    """Return ln p(k|x) of the sample by temperatures fitted without each fold."""
+    """Return ln p(k|x) of the sample by temperatures fitted without each fold, to the rows that are `known`.
+
+    These are the rows whose class the model that scored them knows.
+    """
     rows = scored.rows
     assert rows.fold is not None
     log_posterior, truth = scored.finish("log_posterior"), np.where(known, rows.codes, -1)
-    if not known.any():
-        return log_posterior
     log_prior = np.zeros(log_posterior.shape[1])
     return calibrate("temperature", log_posterior, truth, rows.weight, rows.fold, log_prior).log_posterior

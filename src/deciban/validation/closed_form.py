@@ -58,8 +58,8 @@ class LeftOutBlock:
     rows: LeftOutRows
     threads: int
 
-    def compute_joint_scores(self, form: Any = None, X: Any = None) -> Array:
-        """Compute ln p(x|k) by the score form of all rows, or by another form or of other values of the rows."""
+    def compute_log_likelihoods(self, form: Any = None, X: Any = None) -> Array:
+        """Compute ln p(x|k), without the prior, by the score form of all rows, or by another form or of other X."""
         form, X = self.form if form is None else form, self.X if X is None else X
         scores: Array = engines.apply([form], [X], [self.need], np.zeros(form.n_classes), "joint", self.threads)
         return scores
@@ -76,7 +76,7 @@ def score_without_row(family: Any, block: LeftOutBlock) -> Array | None:
 
 
 def subtract_weight(before: Array, removed: Any) -> Array:
-    """Return `before − removed`, with 0 where rounding leaves a remainder of nothing."""
+    """Return `before − removed`, 0 where only rounding remains; NotLearnedError if more is removed than there is."""
     return subtract_checked(before, np.broadcast_to(removed, before.shape), "weight")
 
 
@@ -100,7 +100,8 @@ Mask = NDArray[np.bool_]
 def _score_documents(family: Text, block: LeftOutBlock) -> Array | None:
     """Score each document; a word that too few other documents have is not kept without it.
 
-    None where the most informative words are selected, or weighted by idf: both change with every document.
+    None where the most informative words are selected, or weighted by idf: both change with every document. None also
+    without smoothing, for a large table of counts (except multinomial), and for Bernoulli if rows differ in weight.
     """
     if family.most is not None or family.idf or not family.alpha:
         return None
@@ -154,11 +155,12 @@ def _score_sparse_bernoulli(family: Bernoulli, block: LeftOutBlock) -> Array | N
 
 
 def _is_sparse_and_smoothed(alpha: Array, block: LeftOutBlock) -> bool:
+    """Return whether rows are sparse, every α is positive, and a dense table of the counts is small."""
     return is_sparse(block.X) and bool((alpha > 0).all()) and _is_table_small(block.part, block.rows)
 
 
 def _is_table_small(part: Any, rows: LeftOutRows) -> bool:
-    """Return whether a dense table of the counts is small compared with the rows."""
+    """Return whether a dense table of the counts is small, by itself or compared with the rows."""
     return bool(part.n_classes * part.n_features <= max(16 * LEFT_OUT_CHUNK_CELLS, 64 * len(rows.codes)))
 
 
@@ -178,7 +180,7 @@ def _score_multinomial_documents(family: Text, block: LeftOutBlock) -> Array:
     entry = Entries(X, rows)
     kept, dropped = _select_words(family, part, X, rows)
     flat = replace(form, slope=np.zeros(form.n_classes))
-    score = block.compute_joint_scores(flat, _with_values(X, np.where(dropped, 0.0, X.data)))
+    score = block.compute_log_likelihoods(flat, _with_values(X, np.where(dropped, 0.0, X.data)))
     stays = kept[X.indices] & ~dropped
     counted = part.occurrences
     by_word = csr_array((counted.total, counted.class_code, counted.start), shape=(part.n_features, part.n_classes))
@@ -195,7 +197,7 @@ def _score_sparse_multinomial(family: Multinomial, block: LeftOutBlock) -> Array
     part, X, alpha = block.part, to_canonical_csr(block.X), float(family.alpha)
     entry, V = Entries(X, block.rows), part.n_features
     total = part.per_class(part.total) if isinstance(part, Tallies) else part.total.sum(axis=1)
-    score = block.compute_joint_scores(X=X)
+    score = block.compute_log_likelihoods(X=X)
     score += entry.sum_by_row(X.data)[:, None] * np.log(total + alpha * V)
     sums = np.broadcast_to(total, score.shape).copy()
     every = np.ones(X.nnz, dtype=np.bool_)
@@ -221,7 +223,7 @@ def _normalise_scores(
 ) -> Array:  # fmt: skip
     """Turn Σ z ln(n_kv + α) of the words that stay into Σ z ln θ_kv of the model without each row.
 
-    `sums` is Σ_v n_kv of these words, in which the row's own class still has the row.
+    `sums` is Σ_v n_kv of these words, in which the row's own class still has the row. It and `score` are changed.
     """
     z = X.data.astype(np.float64) * stays
     own = np.arange(entry.n), rows.codes
@@ -250,7 +252,7 @@ def _with_values(X: Any, values: Array) -> Any:
 
 
 def _score_complement(total: Array, alpha: Array, norm: bool, X: Any, dropped: Mask, rows: LeftOutRows) -> Array:
-    """Compute −Σ z ln θ̄_kv, θ̄ by the counts of all other classes without the row.
+    """Compute −Σ z ln θ̄_kv, θ̄ by the counts of all other classes without the row; with `norm` over −Σ_v ln θ̄_kv.
 
     `dropped` words are not kept without it. `total` is K×V, of kept words (0 elsewhere); `alpha` V, 0 for words that
     are not kept, which add no evidence.
@@ -288,7 +290,7 @@ def _score_bernoulli(
     X, rows = block.X, block.rows
     w, n = float(rows.weight[0]), part.weight[:, 0]
     K, entry = part.n_classes, Entries(X, rows)
-    score = block.compute_joint_scores(X=_with_values(X, np.where(dropped, 0.0, X.data)))
+    score = block.compute_log_likelihoods(X=_with_values(X, np.where(dropped, 0.0, X.data)))
     for k in range(K):  # of the other classes: dropped words add no evidence, not even by their absence
         absent = np.log(n[k] - part.total[k] + alpha) - np.log(n[k] + 2 * alpha)
         score[:, k] -= entry.sum_by_row(np.where(dropped, absent[X.indices], 0.0))

@@ -56,7 +56,7 @@ def _score_own_class(family: Bernoulli | Multinomial, block: LeftOutBlock) -> Ar
         if isinstance(family, Bernoulli):
             score += _multiply_log(1 - x, log(family.absent(others))[:, 0])
         own[some] = score.sum(axis=1)
-    scores = block.compute_joint_scores()
+    scores = block.compute_log_likelihoods()
     scores[np.arange(len(own)), rows.codes] = own
     return scores
 

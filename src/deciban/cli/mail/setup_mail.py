@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_inputs as a
@@ -65,7 +65,7 @@ class Dialogue:
         self._yes = yes
 
     def ask(self, question: str, proposal: str, option: str) -> str:
-        """Return an answer, or the proposal if there is one and the answer is empty."""
+        """Return an answer, or the proposal if it is empty; InputError with `option` as its hint if both are."""
         answer = ""
         if not self._yes:
             print_stderr(f"{question}{f' [{proposal}]' if proposal else ''}")
@@ -144,12 +144,18 @@ def expand_home(path: str) -> str:
 
 
 def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
-    """Return the folder for spam: the first with a name for it, or the answer."""
+    """Return the folder for spam: the first with a name for it, unasked, or the answer.
+
+    The password of an IMAP account is kept in `os.environ`, for the connections that follow.
+    """
     from deciban.mail.sources.imap_connection import PASSWORD, password_for
     from deciban.mail.sources.mailbox_search import is_junk_name, list_neighbours
 
-    # the password is kept for the connections that follow
-    folders = list_neighbours(inbox, lambda address: os.environ.setdefault(PASSWORD, password_for(address)))
+    def keep_password(address: Any) -> str:
+        os.environ[PASSWORD] = password_for(address)
+        return os.environ[PASSWORD]
+
+    folders = list_neighbours(inbox, keep_password)
     found = [path for name, path in folders if is_junk_name(name)]
     if found:
         return found[0]
@@ -160,7 +166,10 @@ def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
 
 
 def _find_read_part(inbox: str) -> str:
-    """Return the part of a mailbox that its reader has seen: `cur` of a Maildir, whose new mail may be anything."""
+    """Return the part of a mailbox that its reader has seen: `cur` of a Maildir; if it is empty, the whole mailbox.
+
+    Of any other mailbox it is the whole, too. New mail of a Maildir may be anything.
+    """
     from deciban.mail.sources.message_sources import source_kind
 
     seen = Path(inbox, "cur")
@@ -184,7 +193,10 @@ def _evaluate(store: str | None) -> None:
 
 
 def _build_command(inbox: str, spam: str, move: bool, store: str | None) -> list[str]:
-    """Return the words of the command that keeps learning: `watch`, or for an mbox `learn`; paths are absolute."""
+    """Return the words of the command that keeps learning, with absolute paths; refuse `move` except on IMAP.
+
+    It is `watch` where both mailboxes are Maildirs or on IMAP, else `learn`.
+    """
     from deciban.mail.sources.message_sources import source_kind
 
     kinds = {path: source_kind(path) for path in (inbox, spam)}
@@ -207,7 +219,7 @@ def install_service(service: str | None, words: Sequence[str], dialogue: Dialogu
     every five minutes, or `deciban mail learn …`, which cron starts every night. `service` is "systemd", "cron" or
     "none"; None is the first of them that can run this command here. Nothing is written unless the user agrees.
     """
-    is_watch, is_imap = "watch" in words, any(word.startswith(("imap:", "imaps:")) for word in words)
+    is_watch, is_imap = "watch" in words, any(word.lower().startswith(("imap:", "imaps:")) for word in words)
     if service is None:
         programs = {"systemctl": "systemd", "crontab": "cron"} if is_watch else {"crontab": "cron"}
         service = next((name for program, name in programs.items() if shutil.which(program)), "none")
@@ -216,7 +228,8 @@ def install_service(service: str | None, words: Sequence[str], dialogue: Dialogu
             raise InputError("an mbox cannot be watched. Hint: --service cron has it learned every night")
         start = "to start it: systemctl --user daemon-reload && systemctl --user enable --now deciban-watch"
         give = f"to give it the password: a line {PASSWORD_LINE} in ~/{PASSWORD_FILE}, then chmod 600 on that file"
-        return ([give] if is_imap else []) + [start] if _write_unit(words, is_imap, dialogue) else []
+        if _write_unit(words, is_imap, dialogue):
+            return [*([give] if is_imap else []), start]
     if service == "cron" and _write_cron_line(words, is_watch, dialogue):
         return [f"to give it the password: crontab -e, and a line {PASSWORD_LINE} above the other"] if is_imap else []
     return [f"to {'learn from what you move' if is_watch else 'learn more, now and then'}: {shlex.join(words)}"]

@@ -213,7 +213,10 @@ def compute_score(verdict: Verdict, spam_at: float) -> float:
 
 
 def answer_check(mail: MailFilter, request: Request, raw: bytes) -> bytes:
-    """Answer a request for the verdict on a message."""
+    """Classify a message and answer any command but TELL, PING and SKIP; PROCESS and HEADERS get it with a header.
+
+    HEADERS refuses a message with a NUL.
+    """
     verdict = mail.classify(raw, MAX_SYMBOLS)
     spam = f"{verdict.label == SPAM} ; {compute_score(verdict, mail.thresholds[1]):.1f} / {SPAM_SCORE}"
     if request.command in RETURNING_COMMANDS:
