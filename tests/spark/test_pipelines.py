@@ -49,7 +49,7 @@ def test_the_raw_prediction_of_a_class_whose_probability_underflows_is_minus_inf
     from deciban.spark import DecibanClassifier
 
     x, names = [0.0, 1.0, 2.0, 4e4, 4e4 + 1.0, 4e4 + 2.0], [f"x{j}" for j in range(80)]
-    table = pa.table({name: x for name in names} | {"label": [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]})
+    table = pa.table(dict.fromkeys(names, x) | {"label": [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]})
     frame = in_partitions(spark, table, 1)
     classifier = DecibanClassifier(inputCols=names, roles=dict.fromkeys(names, "number"), calibrate="none")
     raw = np.array([row.rawPrediction.toArray() for row in classifier.fit(frame).transform(frame).collect()])
