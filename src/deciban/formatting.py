@@ -22,12 +22,12 @@ def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
 def format_size(n_bytes: int) -> str:
     """Format a number of bytes with its unit, bytes to GB, from 1000 on in three digits.
 
-    >>> format_size(512), format_size(1 << 30)
-    ('512 bytes', '1.07 GB')
+    >>> format_size(512), format_size(999_700), format_size(1 << 30)
+    ('512 bytes', '1 MB', '1.07 GB')
     """
     if n_bytes < 1000:
         return f"{n_bytes} bytes"
-    power = 1 if n_bytes < 1e6 else 2 if n_bytes < 1e9 else 3
+    power = 1 if n_bytes < 999_500 else 2 if n_bytes < 999_500_000 else 3
     return f"{n_bytes / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
 
 

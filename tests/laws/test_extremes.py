@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 from deciban.ledger import extremes
 from deciban.ledger.extremes import N_VALUES, Extremes
 
+CHUNKS = [extremes.CHUNK_ROWS, 2]
+"""Rows of a chunk: so many that a few rows are one, and so few that they are many."""
+
 VALUES = st.lists(st.sampled_from([-3.0, -1.5, 0.0, 1.0, 2.5, 4.0, 7.0, 100.0, np.nan]), max_size=30)
+
+
+@pytest.fixture(scope="module", autouse=True, params=CHUNKS)
+def chunk_rows(request):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extremes, "CHUNK_ROWS", request.param)
+        patch.setattr(extremes, "FIRST_ROWS", request.param)
+        yield
 
 
 def of(values, name="x"):

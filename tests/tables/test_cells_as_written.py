@@ -129,6 +129,11 @@ def test_tables_that_break_the_rules_of_csv_are_refused_in_one_line(content, wor
     assert len(str(refused.value).splitlines()) == 1
 
 
+def test_many_blank_lines_at_the_end_are_not_a_long_line(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n" + "\n" * 2_100_000)
+    assert deciban.train(tmp_path / "t.csv", target="y", judge=False).ledger.n_rows == 2
+
+
 IMITATIONS = [
     "not utf-8",
     "Invalid unicode",

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from deciban.formatting import format_probability, format_signed
-from deciban.html_fragments.markup import Markup, assemble_table, draw_line, draw_svg, element
+from deciban.html_fragments.markup import Markup, assemble_table, draw_line, make_svg, element
 from deciban.html_fragments.style import AGAINST_COLOUR, FOR_COLOUR
 
 BAR_HEIGHT = 16
@@ -86,7 +86,7 @@ def _make_step_cell(start: float, end: float, low: float, span: float) -> Markup
 def _make_bar_cell(bar: Markup | None, mark: float) -> Markup:
     """Return a cell with a bar, if any, and a thin line across it at `mark`, from 0 to 100."""
     x = f"{min(max(mark, 0.0), 100.0):.2f}"
-    drawing = draw_svg(bar, draw_line(x, x, "0", str(BAR_HEIGHT)), width="100%", height=BAR_HEIGHT)
+    drawing = make_svg(bar, draw_line(x, x, "0", str(BAR_HEIGHT)), width="100%", height=BAR_HEIGHT)
     return element("td", drawing, class_="db-bar")
 
 

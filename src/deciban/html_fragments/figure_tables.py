@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from deciban.formatting import format_percent
-from deciban.html_fragments.markup import Markup, assemble_table, draw_line, draw_svg, element, join
+from deciban.html_fragments.markup import Markup, assemble_table, draw_line, make_svg, element, join
 from deciban.html_fragments.style import FOR_COLOUR, choose_shade
 
 
@@ -84,5 +84,5 @@ def draw_interval(share: float, ends: tuple[float, float]) -> Markup:
                 fill=FOR_COLOUR, fill_opacity="0.5"),
         element("rect", x=f"{min(100 * share, 99.2):.2f}", y="1", width="0.8", height="14", fill=FOR_COLOUR),
     ]  # fmt: skip
-    drawing = draw_svg(*shapes, width="192", height=16, class_="db-interval")
+    drawing = make_svg(*shapes, width="192", height=16, class_="db-interval")
     return element("span", drawing, text, class_="db-share")

@@ -72,7 +72,7 @@ def assemble_table(caption: Any, heads: Iterable[Any], rows: Iterable[Markup], c
     return element("table", title, head, element("tbody", *rows), class_=class_)
 
 
-def draw_svg(*shapes: Markup | None, width: str, height: int, class_: str | None = None) -> Markup:
+def make_svg(*shapes: Markup | None, width: str, height: int, class_: str | None = None) -> Markup:
     """Return a drawing on a canvas of 100 × `height`, stretched to `width`; a screen reader skips it."""
     stretched = {"viewBox": f"0 0 100 {height}", "preserveAspectRatio": "none"}
     hidden = {"aria_hidden": "true", "focusable": "false"}

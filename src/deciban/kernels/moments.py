@@ -237,7 +237,8 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Arr
     i = _add_to_lanes(x, codes, w, skips, mean, most, lanes)
     while i < len(x):
         xi, k = np.float64(x[i]), np.uint32(codes[i])
-        is_far = (xi - mean[k, 0]) ** 2 > most[k, 0]
+        gap = xi - mean[k, 0]
+        is_far = gap * gap > most[k, 0]  # as in `_add_to_lanes`, to the bit: else the loop would not end
         if not _merge_lanes(len(w) == 0, lanes, turns, moments, k):
             return False
         if is_far:

@@ -22,6 +22,9 @@ MAX_COUNTED_ROWS = 1 << 10
 CHUNK_ROWS = 1 << 12
 """Rows whose least and greatest value are found together."""
 
+FIRST_ROWS = 1 << 10
+"""Rows whose values bound the search: where the least value is in every chunk, the least of chunks are too few."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Extremes:
@@ -137,10 +140,11 @@ class Extremes:
 def _find_least(column: Array, starts: NDArray[np.intp], least: Array, sign: float, limit: float) -> Array:
     """Return values of a column times `sign`, up to `limit`: at least the rows of the `N_VALUES` least distinct ones.
 
-    `least` is the least value, times `sign`, of the chunk that begins at each of `starts`. The N-th of these is a
-    bound of the N-th least value, so that few chunks are searched.
+    `least` is the least value, times `sign`, of the chunk that begins at each of `starts`. The N-th of these, and of
+    the first values, is a bound of the N-th least value, so that few chunks are searched.
     """
-    distinct = np.unique(least[least <= limit])[:N_VALUES]
+    known = np.append(least, sign * column[:FIRST_ROWS])
+    distinct = np.unique(known[known <= limit])[:N_VALUES]
     if len(distinct) == N_VALUES:
         limit = distinct[-1]
     chunks = [column[start : start + CHUNK_ROWS] for start in starts[least <= limit].tolist()]

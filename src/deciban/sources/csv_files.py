@@ -193,8 +193,9 @@ class Delimited(FileSource):
         text_path = self.text_path(path)
         if compression_by_name(text_path) is None:
             with convert_read_errors(quote_path(path)), open(text_path, "rb") as file:
-                n_before = os.path.getsize(text_path) - MAX_RECORD_BYTES - len(b"\r\n")
-                if n_before > 0 and file.seek(n_before) and not re.search(rb"[\r\n]", file.read().rstrip(b"\r\n")):
+                file.seek(max(0, os.path.getsize(text_path) - MAX_RECORD_BYTES - len(b"x\r\n")))
+                end = file.read().rstrip(b"\r\n")
+                if len(end) > MAX_RECORD_BYTES and not re.search(rb"[\r\n]", end):
                     raise InputError(f"{quote_path(path)} {find_fault(text_path, None, self.form)}")
 
     def _reader(self, types: str) -> str:

@@ -17,7 +17,7 @@ from deciban.sources.table_writers import neutralise_formula, open_format
 from deciban.studio.look_pictures import KINDS, get_picture, is_possible, list_number_columns
 from deciban.studio.pictures import inline_svg
 from deciban.studio.render import FOLDER, render_fragment
-from deciban.studio.reports import describe_model
+from deciban.studio.reports import make_model_context
 from deciban.studio.workspace import Workspace
 
 REPORT_PICTURES = ("reliability", "roc", "densities", "boundary", "nomogram")
@@ -98,7 +98,7 @@ def write_report(workspace: Workspace) -> str:
     return render_fragment(
         "report.html", workspace=workspace, model=model, styles=(FOLDER / "static" / "studio.css").read_text("utf-8"),
         pictures=list(_draw_pictures(workspace)), python=write_python(workspace), commands=write_commands(workspace),
-        measured=report.notes() if report is not None else [], **describe_model(workspace),
+        measured=report.notes() if report is not None else [], **make_model_context(workspace),
     )  # fmt: skip
 
 

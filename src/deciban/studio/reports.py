@@ -50,7 +50,7 @@ class ConfusionCell:
     is_right: bool
 
 
-def describe_model(workspace: Workspace) -> dict[str, Any]:
+def make_model_context(workspace: Workspace) -> dict[str, Any]:
     """Return the variables of templates that describe the open model; without a report, the figures in its file."""
     model, report = workspace.need_model(), workspace.report
     quality = report.to_dict() if report is not None else model.quality

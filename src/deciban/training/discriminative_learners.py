@@ -184,7 +184,7 @@ def fit_evidence(data: TrainingRows, C: float | str) -> FoldModel:
         scorer = evidence_weights.use_unit_weights(data.basis, len(data.rows.codes), names)
         return replace(data.model, scorer=scorer)
     weights, text_evidence = _fit_texts(data, C)
-    evidence = _set_text_evidence(compute_out_of_fold_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
+    evidence = _set_text_evidence(compute_out_of_fold_column_evidence(data, EVIDENCE_FOLDS), data, text_evidence)
     fold_design = partial(_make_evidence_design, data, text_evidence)
     scorer = evidence_weights.fit_evidence_weights(
         data.basis, evidence, data.folded_rows, C, dict(zip(names, weights)), fold_design
@@ -198,11 +198,11 @@ def _make_evidence_design(data: TrainingRows, text_evidence: Sequence[Array], f:
     out = np.zeros((len(own), evidence_weights.count_weights(other.basis), len(other.basis.ledger.rows)))
     parts = select_columns(data.rows[np.flatnonzero(own)], other.model.kept).parts
     out[own] = evidence_weights.compute_column_evidence(other.basis, parts)
-    out[~own] = compute_out_of_fold_evidence(other, CHOICE_FOLDS)
+    out[~own] = compute_out_of_fold_column_evidence(other, CHOICE_FOLDS)
     return [Shared(_set_text_evidence(out, other, text_evidence), 1.0)]
 
 
-def compute_out_of_fold_evidence(data: TrainingRows, n_folds: int) -> Array:
+def compute_out_of_fold_column_evidence(data: TrainingRows, n_folds: int) -> Array:
     """Return ln p(x_j|k) of rows by the model without their fold, n×d×K; 0 for a row that is alone in its class."""
     rows, kept, assumption = data.rows, data.model.kept, data.basis.assumption
     fold = assign_inner_folds(rows, n_folds)

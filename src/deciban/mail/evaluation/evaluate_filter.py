@@ -154,7 +154,7 @@ class InMemoryFilter:
     def thresholds(self) -> Thresholds:
         """Return the thresholds as `MailFilter.thresholds` does; they are chosen when they are first needed."""
         if self.spam_at is not None or self._parameters is None or self.model == "fisher":
-            return self.ham_at, self.spam_at or SPAM_AT
+            return self.ham_at, SPAM_AT if self.spam_at is None else self.spam_at
         n_ham = int(self._messages[0])
         if n_ham >= MIN_HAM and not (self._choice and self._choice.is_recent(n_ham)):
             self._choice = threshold_choice.choose_thresholds(

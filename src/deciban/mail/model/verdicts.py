@@ -107,6 +107,11 @@ class Verdict:
     reason: str = ""
     balance: EvidenceBalance | None = None
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether the verdict is a label, and not *unsure*."""
+        return self.label != UNSURE
+
     def header(self, clues: int = HEADER_CLUES) -> str:
         """Return the value of the header X-Deciban, in ASCII, with at most so many clues."""
         top = ",".join(f"{_to_ascii(clue.token)}{clue.decibans:+.1f}" for clue in self.clues[:clues])

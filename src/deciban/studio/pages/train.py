@@ -17,7 +17,7 @@ from deciban.studio.command_lines import format_options, format_table_arguments,
 from deciban.studio.findings import get_findings
 from deciban.studio.jobs import Job
 from deciban.studio.render import render
-from deciban.studio.reports import describe_model
+from deciban.studio.reports import make_model_context
 from deciban.studio.requests import get_workspace, read_form, run
 from deciban.studio.workspace import Workspace
 
@@ -43,7 +43,7 @@ def _make_context(workspace: Workspace) -> dict[str, Any]:
     if workspace.model is None:
         return {"figures": [], "sentence": "", "confusion": [], "strongest": [], "findings": [], "step": None}
     steps = [step for step in workspace.steps if workspace.model_name in step.command]
-    return {**describe_model(workspace), "step": steps[-1] if steps else None}
+    return {**make_model_context(workspace), "step": steps[-1] if steps else None}
 
 
 async def start(request: Request) -> Response:
