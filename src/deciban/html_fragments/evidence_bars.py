@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from deciban.formatting import format_probability, format_signed
-from deciban.html_fragments.markup import Markup, assemble_table, draw_line, make_svg, element
+from deciban.html_fragments.markup import Markup, assemble_table, draw_line, element, make_svg
 from deciban.html_fragments.style import AGAINST_COLOUR, FOR_COLOUR
 
 BAR_HEIGHT = 16

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from deciban.formatting import format_percent
-from deciban.html_fragments.markup import Markup, assemble_table, draw_line, make_svg, element, join
+from deciban.html_fragments.markup import Markup, assemble_table, draw_line, element, join, make_svg
 from deciban.html_fragments.style import FOR_COLOUR, choose_shade
 
 
