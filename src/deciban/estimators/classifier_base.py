@@ -200,9 +200,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._score(X, "log_posterior")
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return the evidence of each feature in decibans for the winner against the runner-up, or a given pair.
-
-        `classes` is that pair: the class that the evidence is for, and the one that it is against.
+        """Return each feature's evidence, in decibans, for `classes[0]` against `classes[1]`: by default the likeliest two.
 
         >>> from deciban import BernoulliNB
         >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
@@ -233,8 +231,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     def linear_form(self) -> Boundary:
         """Return score_k(x) = weights_k · x + bias_k; for two classes the log-odds of the second are w · x + b.
 
-        Scores are up to a term that all classes share. For `BernoulliNB` x is the indicator [value > binarize].
-        UndefinedError where scores are not linear, and after an isotonic calibration.
+        Scores are up to a shared term; UndefinedError if they are not linear. `BernoulliNB`: x is [value > binarize].
 
         >>> from deciban import BernoulliNB
         >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
@@ -245,9 +242,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._check_fitted().boundary()
 
     def quadratic_form(self) -> Conic:
-        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k; A is K×d×d, or K×d where it is diagonal.
-
-        UndefinedError where scores are not quadratic, and after an isotonic calibration.
+        """Return score_k(x) = xᵀ A_k x + weights_k · x + bias_k; UndefinedError where there is no such form.
 
         >>> from deciban import GaussianNB
         >>> form = GaussianNB().fit([[0.0], [2.0], [5.0], [9.0]], [0, 0, 1, 1]).quadratic_form()

@@ -108,15 +108,14 @@ def _write_pandas_call(name: str) -> str:
     return call.format(repr(name))
 
 
+def _write_python(statement: str, call: str, name: str) -> str:
+    """Return a program that runs a statement of `deciban`, and draws its result by a call of `plots`."""
+    return f"import deciban\nfrom deciban import plots\n{statement}\nplots.{call}.figure.savefig('{name}.svg')"
+
+
 def _write_model_python(workspace: Workspace, call: str, name: str) -> str:
     """Return a program that loads the model, and draws it by a call of `plots`."""
-    lines = [
-        "import deciban",
-        "from deciban import plots",
-        f"model = deciban.load({workspace.model_name!r})",
-        f"plots.{call}.figure.savefig('{name}.svg')",
-    ]
-    return "\n".join(lines)
+    return _write_python(f"model = deciban.load({workspace.model_name!r})", call, name)
 
 
 def _draw_densities(workspace: Workspace, options: Options) -> str:
@@ -178,11 +177,8 @@ def _make_report_kind(name: str, title: str, caption: str) -> PictureKind:
         return f"deciban plot {name} {table}{more} -o {name}.svg"
 
     def write_python(workspace: Workspace, options: Options) -> str:
-        return (
-            "import deciban\nfrom deciban import plots\n"
-            f"model = deciban.train({format_table_arguments(workspace, **choose_learner(workspace))})\n"
-            f"plots.{name}(model.held_out).figure.savefig('{name}.svg')"
-        )
+        arguments = format_table_arguments(workspace, **choose_learner(workspace))
+        return _write_python(f"model = deciban.train({arguments})", f"{name}(model.held_out)", name)
 
     return PictureKind(title, caption, "report", draw, write_command, write_python)
 
@@ -198,11 +194,8 @@ def _make_table_kind(name: str, function: str, title: str, caption: str) -> Pict
         return f"deciban plot {name} {format_table_words(workspace)} -o {name}.svg"
 
     def write_python(workspace: Workspace, options: Options) -> str:
-        return (
-            "import deciban\nfrom deciban import plots\n"
-            f"measured = deciban.{function}({format_table_arguments(workspace)})\n"
-            f"plots.{name}(measured).figure.savefig('{name}.svg')"
-        )
+        statement = f"measured = deciban.{function}({format_table_arguments(workspace)})"
+        return _write_python(statement, f"{name}(measured)", name)
 
     return PictureKind(title, caption, "data", draw, write_command, write_python)
 
