@@ -200,7 +200,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return self._score(X, "log_posterior")
 
     def explain(self, X: Any, classes: tuple[Any, Any] | None = None) -> Explanation:
-        """Return each feature's evidence, in decibans, for `classes[0]` against `classes[1]`, or for the likeliest two.
+        """Return each feature's evidence, in decibans, for `classes[0]` against `classes[1]` (the likeliest two).
 
         >>> from deciban import BernoulliNB
         >>> model = BernoulliNB().fit([[1, 0], [0, 1]], ["ill", "well"])
