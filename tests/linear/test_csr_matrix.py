@@ -29,6 +29,14 @@ def test_products_slices_and_the_transpose_are_those_of_scipy(shape):
     assert (ours.shape, ours.nnz) == (theirs.shape, theirs.nnz)
 
 
+def test_other_values_in_the_same_places():
+    ours, _, dense = make(20, 30, 0.2)
+    assert np.array_equal(ours.T.toarray(), dense.T)
+    changed = ours.with_data(3 * ours.data)
+    for X, expected in ((changed, 3 * dense), (changed.T, 3 * dense.T), (ours, dense), (ours.T, dense.T)):
+        assert np.array_equal(X.toarray(), expected)
+
+
 def test_columns_are_taken_by_number():
     ours, _, dense = make(20, 30, 0.2)
     columns = np.array([0, 3, 4, 29])

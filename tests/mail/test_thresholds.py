@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import beta, binom
 
 from deciban import MailFilter
+from deciban.engines.threads import limit_threads
 from deciban.errors import StoreError
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MessageScores, WeightParameters, score_messages
@@ -167,6 +168,10 @@ def test_out_of_fold_scores_come_from_fits_without_the_fold(mail) -> None:
     rows = mail.store.rows()
     found = score_out_of_fold(rows, 1.0, "evidence")
     assert found is not None
+    with limit_threads(1):
+        alone = score_out_of_fold(rows, 1.0, "evidence")
+    assert alone is not None
+    assert np.array_equal(alone.scores, found.scores)
     first = np.flatnonzero((rows.times < MIN_HAM / 5) & ~found.is_spam | (rows.times < 100 / 5) & found.is_spam)
     with MailFilter(mail.store.path.with_name("others.db")) as others:
         for i in range(MIN_HAM):

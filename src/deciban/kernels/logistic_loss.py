@@ -106,7 +106,6 @@ def sum_columns(
                 out[j, k] += x * rows[i, k]
 
 
-@kernel
 def add_gram_product(
     columns: SparseArrays, first: int, last: int, scale: Array, rows: NDArray[Any], out: NDArray[Any]
 ) -> None:
@@ -114,7 +113,47 @@ def add_gram_product(
 
     Four rows are summed at a time: a quarter of the reads and writes (1.7 million numbers, 20 classes:
     30 ms against 52). All but the scale are of one type; in single precision twice as many rows stay in the cache.
+    A loop of its own for M = 1 makes the same sums (1.35 million numbers: 2.4 ms against 5.4); unsigned indices need
+    no check for negative ones.
     """
+    if rows.shape[1] > 1:
+        _add_gram_product_of_scores(columns, first, last, scale, rows, out)
+        return
+    data, indices, indptr = columns
+    unsigned = indices.view(f"u{indices.itemsize}")
+    _add_gram_product_of_one((data, unsigned, indptr), first, last, scale.ravel(), rows.ravel(), out.reshape(-1))
+
+
+@kernel
+def _add_gram_product_of_one(
+    columns: SparseArrays, first: int, last: int, scale: Array, rows: NDArray[Any], out: NDArray[Any]
+) -> None:
+    """Add the product for one score to `out`; scale, rows and out are vectors."""
+    data, indices, indptr = columns
+    scaled = len(scale) > 0
+    for j in range(first, last):
+        at, end = indptr[j], indptr[j + 1]
+        if end - at < 2:
+            continue
+        total = rows.dtype.type(0.0)
+        while at + 3 < end:
+            left = data[at] * rows[indices[at]] + data[at + 1] * rows[indices[at + 1]]
+            total += left + (data[at + 2] * rows[indices[at + 2]] + data[at + 3] * rows[indices[at + 3]])
+            at += 4
+        while at < end:
+            total += data[at] * rows[indices[at]]
+            at += 1
+        if scaled:
+            total = rows.dtype.type(total * (scale[j] * scale[j]))
+        for at in range(indptr[j], end):
+            out[indices[at]] += data[at] * total
+
+
+@kernel
+def _add_gram_product_of_scores(
+    columns: SparseArrays, first: int, last: int, scale: Array, rows: NDArray[Any], out: NDArray[Any]
+) -> None:
+    """Add the products for several scores to `out`; scale, rows and out have a column for each."""
     data, indices, indptr = columns
     M = rows.shape[1]
     scaled = len(scale) > 0

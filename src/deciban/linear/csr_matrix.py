@@ -43,6 +43,20 @@ class CsrMatrix:
         """The row of each stored value."""
         return np.repeat(np.arange(self.shape[0], dtype=np.int32), np.diff(self.indptr))
 
+    @cached_property
+    def _by_column(self) -> tuple[NDArray[np.intp], NDArray[np.int32], NDArray[np.int32]]:
+        """The order of the stored values by column, their rows in that order, and where each column begins."""
+        order = np.argsort(self.indices, kind="stable")
+        counts = np.bincount(self.indices, minlength=self.width)
+        return order, self.rows[order], np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+    def with_data(self, data: Array) -> Self:
+        """Return the matrix with other values in the same places, of which nothing is computed again."""
+        changed = replace(self, data=data)
+        computed = {name: value for name, value in vars(self).items() if name in ("rows", "_by_column")}
+        vars(changed).update(computed)
+        return changed
+
     def __matmul__(self, other: Array) -> Array:
         if other.ndim == 2:
             return np.stack([self @ column for column in np.ascontiguousarray(other.T)], axis=1)
@@ -59,12 +73,8 @@ class CsrMatrix:
     @property
     def T(self) -> Self:
         """The transposed matrix, by rows too."""
-        order = np.argsort(self.indices, kind="stable")
-        counts = np.bincount(self.indices, minlength=self.width)
-        pointer = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-        return replace(
-            self, data=self.data[order], indices=self.rows[order], indptr=pointer, width=self.shape[0]
-        )  # fmt: skip
+        order, rows, pointer = self._by_column
+        return replace(self, data=self.data[order], indices=rows, indptr=pointer, width=self.shape[0])
 
     def tocsr(self) -> Self:
         """Return the matrix itself, as SciPy's method of this name does for a matrix by rows."""

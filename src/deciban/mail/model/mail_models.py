@@ -95,9 +95,12 @@ def log_odds(counts: Array, totals: Array, alpha: float = ALPHA) -> Array:
     >>> log_odds(np.array([[0.0, 4.0], [3.0, 3.0]]), np.array([4.0, 4.0])).round(2).tolist()
     [[2.66], [0.0]]
     """
-    others, other_totals = counts.sum(axis=-1, keepdims=True) - counts, totals.sum(axis=-1, keepdims=True) - totals
-    odds = np.log((counts + alpha) / (totals + 2 * alpha)) - np.log((others + alpha) / (other_totals + 2 * alpha))
-    return odds[..., 1:] if odds.shape[-1] == 2 else odds
+    if counts.shape[-1] == 2:
+        others, other_totals, counts, totals = counts[..., :1], totals[..., :1], counts[..., 1:], totals[..., 1:]
+    else:
+        others = counts.sum(axis=-1, keepdims=True) - counts
+        other_totals = totals.sum(axis=-1, keepdims=True) - totals
+    return np.log((counts + alpha) / (totals + 2 * alpha)) - np.log((others + alpha) / (other_totals + 2 * alpha))
 
 
 def length_factor(n: Any, usual: float, power: float = LENGTH_POWER, cap: float = MAX_LENGTH_FACTOR) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.kernels.execution import map_in_threads, part_of_work
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MessageScores, logit
 from deciban.mail.model.weight_fitting import (
@@ -202,8 +203,10 @@ def score_out_of_fold(
 ) -> OutOfFoldScores | None:
     """Score each message of a store by a fit to the four other folds; None if no fit, or too few ham or other labels.
 
-    Folds are stretches of time, by label: replies and campaigns are mostly in one.
+    Folds are stretches of time, by label: replies and campaigns are mostly in one. They are fitted in threads.
     """
+    from deciban.engines.threads import thread_count  # later: a message in a new process needs no engine
+
     names = [rows.label_names[k] for k in rows.labels.tolist()]
     spam = np.array([name == LABELS[1] for name in names], dtype=bool)
     if set(names) != set(LABELS) or (~spam).sum() < MIN_HAM:
@@ -212,12 +215,17 @@ def score_out_of_fold(
     for side in (spam, ~spam):
         mine = np.flatnonzero(side)
         folds[mine[np.argsort(rows.times[mine], kind="stable")]] = np.arange(len(mine)) * N_FOLDS // len(mine)
+
+    def score(fold: int) -> MessageScores | None:
+        with part_of_work(len(rows.indices)):  # a smaller fold is computed in the same way as the others
+            learned, tested = (rows.take(np.flatnonzero(kept)) for kept in (folds != fold, folds == fold))
+            return _score_fold(learned, tested, unit, model, settings)
+
     scores, spam_scores = np.empty(len(spam)), np.empty(len(spam))
-    for fold in range(N_FOLDS):
-        tested = np.flatnonzero(folds == fold)
-        found = _score_fold(rows.take(np.flatnonzero(folds != fold)), rows.take(tested), unit, model, settings)
+    for fold, found in enumerate(map_in_threads(score, range(N_FOLDS), thread_count(None))):
         if found is None:
             return None
+        tested = folds == fold
         scores[tested], spam_scores[tested] = np.array(found.totals)[:, 0], found.spam_scores
     return OutOfFoldScores(scores, spam_scores, spam)
 

@@ -6,7 +6,7 @@ are calibrated without a calibration map.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -123,7 +123,7 @@ class TrainingMessages:
             own[np.arange(len(mine)), side[mine]] = self.weights[mine]
             others = counts[self.X.indices[some]] - own
             odds[some] = np.where(
-                others.sum(axis=1) <= 0.0, 0.0, mail_models.log_odds(others, totals - own, alpha)[:, 0]
+                others[:, 0] + others[:, 1] <= 0.0, 0.0, mail_models.log_odds(others, totals - own, alpha)[:, 0]
             )
         return odds
 
@@ -175,17 +175,19 @@ def _fit_score(
 
     X, y = examples.X, (examples.codes == label).astype(np.int32)
     factors = mail_models.length_factor(examples.lengths, usual, settings.power, settings.cap)
-    Z = replace(X, data=_compute_evidence(examples, label, model, settings) * factors[X.rows])
+    evidence = _compute_evidence(examples, label, model, settings) * factors[X.rows]
+    Z = X.with_data(evidence)
     prior = mail_models.prior_log_odds(examples.one_against_others(label)[1])
     agreed, common, own = np.ones(len(y)), 0.0, np.zeros(X.shape[1])
     for _ in range(1 + N_AGREEMENT_PASSES * (settings.conflict > 0)):
-        parts = _build_parts(replace(Z, data=Z.data * agreed[X.rows]), model, settings)
+        Z = Z.with_data(evidence * agreed[X.rows])
+        parts = _build_parts(Z, model, settings)
         found = fit_parts(parts, y, examples.weights, 2, fixed_bias=prior, tol=1e-3, max_iter=200, threads=1)
         common = 0.0 if model == "logistic" else float(found.parts[-1][0])
         if model != "logistic" and common <= 0.0:
             return None
         own = own if model == "bayes" else np.asarray(found.parts[0]).ravel()
-        x = Z.data * (own + common)[X.indices]
+        x = evidence * (own + common)[X.indices]
         for_label, against = (
             np.bincount(X.rows, np.maximum(side, 0.0), len(y)).astype(np.float64) for side in (x, -x)
         )

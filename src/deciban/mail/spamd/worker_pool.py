@@ -14,6 +14,7 @@ from pathlib import Path
 from queue import PriorityQueue
 from typing import Final, NamedTuple
 
+from deciban.engines.threads import limit_threads
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.store.live_files import FileId, file_id
@@ -178,11 +179,11 @@ class Maintenance:
 
 
 def maintain(store: str) -> None:
-    """Refit and tidy a store where that is due, at a low priority, so that messages do not wait for it."""
+    """Refit and tidy a store where that is due, in one thread at a low priority: messages do not wait for it."""
     with suppress(OSError):
         os.nice(10)
     try:
-        with MailFilter(store, create=False) as mail:
+        with limit_threads(1), MailFilter(store, create=False) as mail:
             mail.refit()
             if mail.store.is_tidy_due():
                 mail.store.tidy()
