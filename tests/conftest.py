@@ -29,7 +29,7 @@ def pytest_collection_modifyitems(config, items):
         return
     cases = defaultdict(list)
     for item in items:
-        if hasattr(item, "callspec"):
+        if hasattr(item, "callspec") and item.get_closest_marker("thorough") is None:
             cases[item.nodeid.partition("[")[0]].append(item)
     for group in cases.values():
         group.sort(key=lambda item: hashlib.sha256(item.nodeid.encode()).digest())

@@ -11,9 +11,11 @@ from tests.tables.reviews import reviews
 from tests.tables.test_blocks import people
 
 LEARNERS = ["logistic", "evidence", "boosted"]
+JUDGED = [*LEARNERS[:2], pytest.param("boosted", marks=pytest.mark.thorough)]
+"""Boosting in each of ten folds takes ten seconds."""
 
 
-@pytest.fixture(scope="module", params=LEARNERS)
+@pytest.fixture(scope="module", params=JUDGED)
 def model(request):
     blocks = [["height", "weight"], ["hair", "eyes"]]
     return deciban.train(people(), target="group", blocks=blocks, learner=request.param)
