@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import clone
@@ -229,6 +230,7 @@ REFUSED = [
     ({"groups": [1, 2]}, "groups has 2 values for 12 rows"),
     ({"folds": 2, "groups": [1, None] * 6}, "row 1 has no group"),
     ({"folds": 2, "order": [1.0, np.nan] * 6}, "row 1 has no place in the order"),
+    ({"folds": 2, "order": pd.array(["a", None] * 6, dtype="string")}, "row 1 has no place"),
     ({"folds": 2, "order": [1] * 12}, "too few different values"),
     ({"folds": "loo", "order": range(12)}, "at least 2, not 'loo'"),
     ({"folds": 2, "order": range(12), "groups": range(12)}, "not by both"),

@@ -137,19 +137,20 @@ def _score_level_chunk(
     family: Categorical, part: Levels, V: NDArray[np.int64], form: Lookup, X: LevelCodes, rows: LeftOutRows,
     some: slice,
 ) -> Array:  # fmt: skip
+    """Score the rows `some`, whose level codes are X, by all K classes; mark those that need a refit."""
     k, w = rows.codes[some], rows.weight[some][:, None]
     column = np.where(X >= 0, X + part.offset[:-1], 0)
     alone = (X >= 0) & ~closed_form.has_remainder(part.table.sum(axis=0)[column], w)
     vanishes = alone & (np.array(family.min_levels or [0] * part.n_features) <= X)
     if family.holes == "level":  # only without the highest level no level number is skipped
         vanishes &= part.sizes - 1 == X
+    if family.holes == "level" or family.unseen == "error":  # with "error" the refit refuses the row
         rows.needs_refit[some] |= vanishes.any(axis=1)
-    elif family.unseen == "error":
-        rows.needs_refit[some] |= vanishes.any(axis=1)  # which the refit refuses
     stays = np.where(vanishes, -1, X)
     score = form.log_likelihoods(stays)
     at = np.arange(len(X)), k
-    levels, smooth = V + (family.unseen == "smooth"), family.unseen == "smooth"
+    smooth = family.unseen == "smooth"
+    levels = V + smooth
     own = subtract_weight(part.weight[k], w * (X >= 0))
     total = own + family.alpha * levels
     rows.needs_refit[some] |= ((total == 0) & (stays >= 0)).any(axis=1)

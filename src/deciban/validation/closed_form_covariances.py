@@ -97,7 +97,7 @@ class LeftOutCovariances:
 
     def score_directly(self) -> MixedScores:
         """Score by the Cholesky factors of each row's own matrices: exact for every target and weight, O(d³)."""
-        G, n, K, d = len(self.gammas), *self.X.shape[:1], len(self.weight), self.X.shape[1]
+        G, K, (n, d) = len(self.gammas), len(self.weight), self.X.shape
         scores, log_dets = np.empty((G, n, K)), np.empty((G, n, K))
         for some in self.rows.split_into_chunks(2 * d * d):
             index = np.arange(n)[some]
@@ -161,7 +161,7 @@ class LeftOutCovariances:
     def _score_group(self, out: MixedScores, index: RowIndex, k: int, own: bool, unit: Array) -> None:
         """Score the rows of one weight by class k, their own or another; fills `out`."""
         alpha, beta = (float(a[0]) for a in self.compute_coefficients(k, self.rows.weight[index[:1]], own))
-        values, vectors = self._decompose(k, alpha, beta, unit)
+        (values, vectors), log_unit = self._decompose(k, alpha, beta, unit), np.log(unit).sum()
         step = max(1, 4 * CHUNK_CELLS // len(unit))
         for some in (index[start : start + step] for start in range(0, len(index), step)):
             g = (self.own_gaps[some] / unit) @ vectors
@@ -171,13 +171,12 @@ class LeftOutCovariances:
             for i, gamma in enumerate(self.gammas):
                 spread = (1 - gamma) * values + gamma * scale[:, None]
                 found = _score_rank_one(spread, g, h, (1 - gamma) * lost)
-                log_unit = np.log(unit).sum()
                 out.scores[i, some, k] = found[0] - log_unit
                 out.log_dets[i, some, k] = found[1] + 2 * log_unit
 
 
 def _score_each(covariance: Array, gap: Array) -> tuple[Array, Array]:
-    """Return the log-density of each gap under its own covariance, and ln|Σ|; NaN if one is not positive definite."""
+    """Return each gap's log-density under its covariance, and ln|Σ|; NaN for all if one is not positive definite."""
     try:
         lower = np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:

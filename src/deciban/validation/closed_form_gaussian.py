@@ -64,16 +64,16 @@ def score_by_kernel(
     if not isinstance(X, np.ndarray) or not X.size or not _is_kernel_applicable(family, part, form):
         return None
     K = form.n_classes
-    loops, finishing = load_kernels("held_out_scores", K * X.size), kernel_dispatch.load_kernels("score", K * X.size)
-    if loops is None or finishing is None:
+    loops, scoring = load_kernels("held_out_scores", K * X.size), kernel_dispatch.load_kernels("score", K * X.size)
+    if loops is None or scoring is None:
         return None
-    moves, weights, fixed = _find_prior_weights(model)
+    prior_moves, weights, log_pi = _find_prior_weights(model)
     n = part.weight[:, 0]
     spread = total_variance(part)
     total = np.stack([gaussian.pooled_mean(part), spread * n.sum()])
     known = (
         n, form.mean, part.m2, form.variance, form.precision, form.constant, family.var_smoothing,
-        float(family.epsilon(part)), total, weights, moves, fixed, MIN_SCORE_CHANGE,
+        float(family.epsilon(part)), total, weights, prior_moves, log_pi, MIN_SCORE_CHANGE,
     )  # fmt: skip
     x, w = to_kernel_array(X), UNIT_WEIGHT if weight is None else weight
     out, needs_refit = arrays.allocate_result(len(X), K, wanted), np.zeros(len(X), dtype=np.bool_)
@@ -82,7 +82,7 @@ def score_by_kernel(
         joint = out[block] if out.ndim == 2 else np.empty((block.stop - block.start, K))
         if not loops.score_leaving_one_out(x[block], codes[block], w[block], *known, joint, needs_refit[block]):
             return False
-        return wanted == "joint" or kernel_dispatch.finish_by_kernel(finishing, joint, fixed, wanted, out[block]) == 0
+        return wanted == "joint" or kernel_dispatch.finish_by_kernel(scoring, joint, log_pi, wanted, out[block]) == 0
 
     blocks = split_rows(len(X), max(arrays.SINGLE_BLOCK_ROWS, arrays.DENSE_BLOCK_SCORES // K))
     return (out, needs_refit) if all(map_in_threads(score_block, blocks, threads)) else None
@@ -155,7 +155,8 @@ def _score_covariances(
 ) -> Array | None:
     """Compute ln p(x|k) by the covariances of all other rows, by rank-one corrections (Sherman & Morrison 1950).
 
-    None where a row changes them otherwise: by the intensity of "oas", or by limits of values.
+    None where a row changes them otherwise, by the intensity of "oas" or by limits of values; if cells are missing,
+    a class has no rows, a covariance is nearly singular, or a row has more than half of the weight.
     """
     changes_all = family.shrinkage == "oas" or (family.bounded and family.prior_rows)
     if changes_all or not part.complete or np.isnan(X).any():

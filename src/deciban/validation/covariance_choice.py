@@ -47,7 +47,7 @@ class CovarianceChoice:
 
     The Brier score is bounded: many dependent columns make Gaussians far too certain, and their log-loss is then that
     of few rows. On MNIST its least is where the errors are fewest; that of the log-loss has 0.2 % more, even if all
-    evidence is first multiplied by the best common factor.
+    evidence is first multiplied by the best common factor. `n_rows` rows were left out.
     """
 
     family: Gaussian
@@ -89,7 +89,7 @@ def choose_covariance(
 
     The model has learned all the rows, and perhaps more. Of very many rows a uniform sample is left out, one by one;
     rows with missing values are not. Principal axes, and with very many columns the variances of the target
-    "diagonal", are those of all rows.
+    "diagonal", are those of all rows. InputError if no row can be left out.
     """
     part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
     n_columns = max(1, *(m or X.shape[1] for m in settings.components))
@@ -112,7 +112,7 @@ class CovarianceSearch:
     log_prior: Array
 
     def find_best(self, settings: CovarianceSettings) -> CovarianceChoice:
-        """Return the choice with the least Brier score."""
+        """Return the choice with the least Brier score; InputError if no covariance is positive definite."""
         choices: list[CovarianceChoice] = []
         for target in settings.targets:
             for family, part, x in self._make_views(
@@ -170,7 +170,7 @@ def _fill_pairs(part: Scatter) -> Scatter:
 
 
 def _sample_rows(X: Any, codes: Codes, weight: Array | None, part: Scatter, n_rows: int) -> tuple[Array, LeftOutRows]:
-    """Return a sample of the rows without missing values whose class has other rows, and their codes and weights."""
+    """Return those of a sample of rows that have all values and a class with other rows; their codes and weights."""
     w = np.ones(len(codes)) if weight is None else to_host(weight)
     index = sample_row_numbers(len(codes), max(1, n_rows))
     some: Any = to_host(X)[index]
@@ -179,7 +179,7 @@ def _sample_rows(X: Any, codes: Codes, weight: Array | None, part: Scatter, n_ro
     keep = ~np.isnan(x).any(axis=1) & has_remainder(part.weight[known, 0, 0], w)
     if not keep.any():
         raise InputError(
-            "no row has all its values and another row of its class, so none can be left out for the choice. "
+            "no sampled row has all its values and another row of its class: none can be left out for the choice. "
             "Hint: shrinkage as a number from 0 to 1"
         )
     w = w[keep]

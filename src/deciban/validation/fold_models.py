@@ -94,8 +94,8 @@ def ledgers_excluding_each_row(
     """Yield batches of these rows, with the ledgers of all rows but the first of them, but the second …
 
     `outside` is the ledger of the rows that are not among these, `total` of all. Half of the rows are added to those
-    outside for the other half, and so on: nothing but words is ever subtracted, so an outlier leaves no rounding
-    behind.
+    outside for the other half, and so on: only counts of what occurs are ever subtracted, so an outlier leaves no
+    rounding behind.
     """
     frame = total.empty()
     if len(index) <= max(1, min(LEDGERS_PER_BATCH, MAX_BATCH_BYTES // max(1, total.nbytes))):
@@ -120,7 +120,7 @@ def score_by_fold(
 ) -> list[NDArray[Any]]:
     """Score the rows of each fold by its model; return the arrays that `score` returns, for all rows in their order.
 
-    Rows that no model scores (of fold −1, or of a fold whose model is None) have NaN, or False.
+    Rows of fold −1, or of a fold whose model is None, have NaN, or False; if no row is scored, there are no arrays.
     """
     indices, results = [], []
     for f, model in enumerate(models):
@@ -155,7 +155,7 @@ class LeaveOneOutScores(NamedTuple):
 def score_in_closed_form(
     model: GenerativeModel, parts: Sequence[Any], codes: Codes, weight: Array | None, wanted: Finish, threads: int
 ) -> LeaveOneOutScores | None:
-    """Score each row by the model without it, in closed form; return None if a family has none.
+    """Score each row by the model without it, in closed form; None if a family has none, or α is chosen.
 
     `model` has learned all these rows, and perhaps more; their weights are positive.
     """
@@ -181,7 +181,7 @@ def score_in_closed_form(
 
 
 def log_priors_without_row(model: GenerativeModel, rows: LeftOutRows) -> Array:
-    """Return ln π_k without each row, n×K."""
+    """Return ln π_k without each row, n×K; 0 if scores have no prior. A row that needs a refit is not removed."""
     n, K, prior = len(rows.codes), len(model.complete.rows), model.assumption.prior
     if prior.kind in ("given", "uniform") or (not model.assumption.probabilistic and K > 1):
         fixed = np.zeros(K) if not model.assumption.probabilistic else log(prior.solve(model.complete.rows))
@@ -212,7 +212,7 @@ def refit_each_row(
 
 
 def known_classes_without_row(codes: Codes, n_classes: int) -> NDArray[np.bool_]:
-    """Return which classes occur among the other rows, for each row, n×K."""
+    """Return which classes occur among the other rows, for each row, n×K, perhaps read-only."""
     count = np.bincount(codes, minlength=n_classes)
     if (count > 1).all():
         return np.broadcast_to(np.bool_(True), (len(codes), n_classes))

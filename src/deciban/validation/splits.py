@@ -91,7 +91,7 @@ class FoldAssignment:
         self._end = 0
 
     def __call__(self, codes: NDArray[np.int32], number: NDArray[np.int64]) -> Folds:
-        """Return the folds of the next rows, given the codes of their classes and their numbers."""
+        """Return the folds of the next rows, by their classes and numbers, which must ascend from call to call."""
         if self._assigner is None:
             return self.lookup(number)
         fold = self._assigner.assign(codes)
@@ -113,7 +113,7 @@ class FoldAssignment:
 
 
 def assign_by_group(values: Any, n_folds: int) -> Folds:
-    """Assign whole groups to folds: the largest first, each to the fold with the fewest rows. Refuse few groups.
+    """Assign each group, the largest first, to the fold with the fewest rows; InputError for fewer groups than folds.
 
     >>> assign_by_group(["ann", "bob", "ann", "cat", "ann"], 2).tolist()
     [0, 1, 0, 1, 0]
@@ -144,10 +144,10 @@ def assign_by_order(values: Any, n_folds: int) -> Folds:
     """
     check_n_folds(n_folds)
     distinct, which = find_distinct_values(values, "order", "place in the order")
-    size = np.bincount(which, minlength=len(distinct))
+    size = np.bincount(which)
     first = np.cumsum(size) - size  # of the rows in order, where each value begins
-    _, fold = np.unique(first * n_folds // len(which), return_inverse=True)
-    if len(np.unique(fold)) < 2:
+    parts, fold = np.unique(first * n_folds // len(which), return_inverse=True)
+    if len(parts) < 2:
         raise InputError(
             f"order has too few different values ({len(distinct)}) to tell before from after. "
             f"Hint: another column, or folds without an order"
@@ -182,11 +182,10 @@ def find_distinct_values(values: Any, argument: str, noun: str) -> tuple[NDArray
 
 
 def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.dtype.kind in "iubUS":
-        return np.zeros(len(values), dtype=np.bool_)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
-    return np.array([value is None or value != value for value in values.tolist()], dtype=np.bool_)
+    if values.dtype.kind != "O":
+        return np.asarray(values != values)  # NaN and NaT alone differ from themselves
+    named = ((value, type(value).__name__) for value in values.tolist())  # pandas's NA cannot be compared
+    return np.array([value is None or name == "NAType" or value != value for value, name in named], dtype=np.bool_)
 
 
 def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
