@@ -1,5 +1,6 @@
 """NaiveBayes over tables: equal to its families computed by hand, in any kind of frame, with scikit-learn's tools."""
 
+import datetime
 import pickle
 import warnings
 
@@ -316,6 +317,14 @@ def test_drawn_rows_are_of_the_kind_that_was_learned(kind):
     assert len(X) == len(labels) == 2000
     again = model.score(X, labels)
     assert again == pytest.approx(1 - model.bayes_error(20_000), abs=0.05)
+
+
+def test_dates_drawn_for_an_array_are_dates():
+    days = np.arange("2023-01-01", "2024-01-01", dtype="datetime64[D]")
+    model = NaiveBayes().fit(days[:, None], np.where(np.is_busday(days), "work", "rest"))
+    X, _ = model.sample(5, random_state=0)
+    assert X.shape == (5, 1)
+    assert all(isinstance(day, datetime.date) for day in X[:, 0])
 
 
 def test_dates_are_read_by_their_parts_also_after_forgetting():

@@ -80,6 +80,8 @@ def test_alpha_may_be_a_vector():
     np.testing.assert_allclose(model.predict_proba(X), [[5 / 9, 4 / 9], [25 / 49, 24 / 49]])
     with pytest.raises(ValueError, match=r"All values in alpha must be greater than 0\."):
         deciban.MultinomialNB(alpha=np.array([1.0, -0.1])).fit(X, y)
+    with pytest.raises(ValueError, match="Got inf"):
+        deciban.MultinomialNB(alpha=np.array([1.0, np.inf])).fit(X, y)
     with pytest.raises(ValueError, match="When alpha is an array, it should contains `n_features`"):
         deciban.MultinomialNB(alpha=np.array([1.0, 2.0, 3.0])).fit(X, y)
 

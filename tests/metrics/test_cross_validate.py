@@ -245,6 +245,12 @@ def test_what_has_no_meaning_is_refused(arguments, words):
         deciban.cross_validate(GAUSS.make(), X, Y, **arguments)
 
 
+@pytest.mark.parametrize("folds", [2, "loo"])
+def test_a_single_row_is_refused(folds):
+    with pytest.raises(InputError, match="two rows or more"):
+        deciban.cross_validate(GAUSS.make(), X[:1], Y[:1], folds)
+
+
 def test_classifiers_without_probabilities_are_refused():
     with pytest.raises(InputError, match="CalibratedClassifierCV"):
         deciban.cross_validate(Perceptron(), X, Y, 2)

@@ -91,8 +91,8 @@ class BoostedBayes(Classifier):
         blocks = tuple(Block(n.kind, X.shape[1], names, reading=n.reading) for n in assumption.needs)
         rows, held = self._hold_out_rows(Examples((X,), codes, weight))
         algorithm: Any = self.algorithm
-        rate, patience, threads = float(self.learning_rate), self.n_iter_no_change or 0, thread_count(self.n_jobs)
-        settings = BoostingSettings(algorithm, self.n_estimators, rate, held, patience, threads)
+        rate, threads = float(self.learning_rate), thread_count(self.n_jobs)
+        settings = BoostingSettings(algorithm, self.n_estimators, rate, held, self.n_iter_no_change or 0, threads)
         return boost(assumption, Schema(tuple(self.classes_.tolist()), blocks), rows, settings)
 
     def _hold_out_rows(self, rows: Examples) -> tuple[Examples, Examples | None]:
@@ -105,7 +105,7 @@ class BoostedBayes(Classifier):
             is_held_out[own[: min(round(len(own) * self.validation_fraction), len(own) - 1)]] = True
         if not is_held_out.any():
             raise InputError(
-                f"validation_fraction={self.validation_fraction} of {len(is_held_out)} rows holds out none of them. "
+                f"validation_fraction={self.validation_fraction} holds out none of the rows ({len(is_held_out)}). "
                 f"Hint: a larger fraction, or n_iter_no_change=None"
             )
         return rows.take(np.flatnonzero(~is_held_out)), rows.take(np.flatnonzero(is_held_out))

@@ -124,7 +124,7 @@ def check_X(estimator: Any, X: Any) -> Any:
 
 
 def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | None:
-    """Return row weights as doubles, `some_positive` of them above zero; None where every row has weight one."""
+    """Return row weights as doubles, checked; None if not given. `some_positive`: refuse weights that are all 0."""
     if weight is None:
         return None
     if is_tensor(X):
@@ -202,7 +202,7 @@ def _check_tensor_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[
 
 
 def _check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
-    """Return row weights in double precision on the device of X, `some_positive` of them above zero."""
+    """Return row weights in double precision on the device of X; see `check_weight`."""
     x = to_torch(X)
     with on_device(x):
         if is_tensor(weight):

@@ -270,7 +270,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return new.set_params(calibrate=method) if "calibrate" in self.get_params() else new
 
     def _calibrate(self, X: Any, y: Any, sample_weight: Any, method: str, folds: Any = 10) -> Any:
-        """Return the model with a calibration that is fitted to out-of-fold scores."""
+        """Return `_scorer` with a calibration that is fitted to out-of-fold scores."""
         from deciban.estimators.cross_validate import out_of_fold
 
         X, y, sample_weight = to_host(X), to_host(y), to_host(sample_weight)
@@ -324,7 +324,6 @@ class Classifier(ClassifierMixin, BaseEstimator):
         model = self._check_fitted()
         model.require_density("density p(x)")
         usual = posterior.require_novelty(model.novelty)
-        usual.threshold(share)
         X = to_host(X)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DecibanWarning)  # `predict` has issued the warnings already

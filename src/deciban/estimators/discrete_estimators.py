@@ -93,8 +93,8 @@ class DiscreteClassifier(SmoothedClassifier):
                     "When alpha is an array, it should contains `n_features`. "
                     f"Got shape {alpha.shape} instead of ({n_features},)."
                 )
-            if not ((alpha >= 0) & np.isfinite(alpha)).all():
-                raise InputError(f"All values in alpha must be greater than 0. Got {alpha.min():g}.")
+            if (bad := alpha[~((alpha >= 0) & np.isfinite(alpha))]).size:
+                raise InputError(f"All values in alpha must be greater than 0. Got {bad[0]:g}. Hint: 0 ≤ alpha < ∞")
         if not self.force_alpha and alpha.size and alpha.min() < SKLEARN_MIN_ALPHA:
             warnings.warn(
                 f"alpha too small will result in numeric errors, setting alpha = {SKLEARN_MIN_ALPHA:.1e}. "

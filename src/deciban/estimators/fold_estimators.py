@@ -49,7 +49,10 @@ Rule = Literal["others", "before", "given"]
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """The fold of each row (−1: of none, so every model learns it), and the rows that each fold's model learns."""
+    """The fold of each row (−1: of none, so every model learns it), and the rows that each fold's model learns.
+
+    `words` describe it in a report; `trained` are the rows that each model learns by the rule "given".
+    """
 
     fold: Folds
     n_folds: int
@@ -77,7 +80,7 @@ class FoldPlan:
 
 
 def make_fold_plan(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, present: NDArray[np.bool_]) -> FoldPlan:
-    """Make the plan that the arguments of `cross_validate` describe, for the rows that have a weight."""
+    """Make the plan that the arguments of `cross_validate` describe; its rows are those that are `present`."""
     n = len(codes)
     for name, values in (("groups", groups), ("order", order)):
         if values is not None and len(values) != n:
@@ -103,9 +106,9 @@ def make_fold_plan(folds: Any, X: Any, codes: Codes, groups: Any, order: Any, pr
 def _plan_by_class(folds: Any, codes: Codes) -> FoldPlan:
     """Make the plan of a number of folds, stratified by class, or of leave-one-out ("loo")."""
     n = len(codes)
+    if n < 2:
+        raise InputError("cross-validation takes two rows or more: one to be scored, one to learn from")
     if isinstance(folds, str):
-        if n < 2:
-            raise InputError("leave-one-out takes two rows or more: one to be scored, one to learn from")
         return FoldPlan(np.arange(n, dtype=np.int32), n, splits.LEAVE_ONE_OUT_TEXT, leave_one_out=True)
     F = splits.check_n_folds(folds)
     if n < F:
@@ -139,7 +142,7 @@ def _plan_by_array(folds: Any, present: NDArray[np.bool_]) -> FoldPlan:
     if always and distinct[0] != -1:
         raise InputError(f"folds are numbered 0, 1, 2 … (−1: learned from, never scored); not {distinct[0]}")
     fold, F = (which - int(always)).astype(np.int32), len(distinct) - int(always)
-    if F < 1 or len(distinct) < 2:
+    if len(distinct) < 2:
         raise InputError("all rows are in one fold, so there is nothing to learn from. Hint: two folds or more")
     return FoldPlan(fold, F, describe_folds(F, "folds as given"))
 
@@ -271,7 +274,7 @@ class FoldEstimator(fold_models.RefittableRows):
         return scores, known[fold] if not known.all() else np.broadcast_to(np.True_, (len(fold), known.shape[1]))
 
     def leave_one_out(self) -> ScoresAndClasses:
-        """Score each row by the estimator of all other rows."""
+        """Score each row by the estimator of all other rows; InputError if that takes too many refits."""
         (total,) = self._count(self.rows, self.codes, self.weight)
         closed = self._score_in_closed_form(total)
         scores, needs_refit = (None, np.ones(len(self.codes), dtype=np.bool_)) if closed is None else closed
@@ -342,7 +345,7 @@ class FoldEstimator(fold_models.RefittableRows):
         return self._count(self.rows, self.codes * np.int32(F) + fold, self.weight, F)
 
     def _count(self, rows: Any, codes: Codes, weight: Array | None, n_folds: int = 1) -> list[Ledger]:
-        """Return the ledger of each fold, from one in which class k of fold f is counted as class k·F + f."""
+        """Return the ledger of each fold of rows whose `codes` are k·F + f, k being the class and f the fold."""
         fine = copy.copy(self.est)
         fine.classes_ = np.arange(len(self.est.classes_) * n_folds)
         setattr(fine, self.est._prior_name, None)  # given priors are those of the estimator's own classes

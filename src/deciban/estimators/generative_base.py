@@ -186,7 +186,6 @@ class GenerativeClassifier(Classifier):
             raise InputError(f"The sum of the priors should be 1. Got {np.sum(priors):g}.")
         new = copy.copy(self)
         setattr(new, self._prior_name, priors)
-        new._validate_params()
         before = new.__dict__.pop("_scorer")
         new._replace_ledger(ledger)
         new._scorer = new._scorer.with_maps(calibration=before.calibration, novelty=before.novelty)

@@ -78,7 +78,7 @@ class FittedClassifier(Classifier):
 
     @property
     def coef_(self) -> Array:
-        """w, K×d; for two classes 1×d, the weights of the log-odds of the second."""
+        """w, K×d; for two classes 1×d, the weights of the log-odds of the second; read-only."""
         weights = as_scores(self._form.weights)[:]
         weights.flags.writeable = False  # the model scores by these very numbers, and by values derived from them
         return weights

@@ -96,7 +96,7 @@ class NaiveBayes(GenerativeClassifier):
         return self._options(n_classes).assumption(Layout(self._columns or ()))
 
     def _check_rows(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        """Return a table and labels, checked; `reset`: names, kind of frame and target are set, roles open."""
+        """Return a table and labels, checked; `reset`: sets names, kind of frame and target; roles are undecided."""
         table = _to_table(self, X, None if reset else self._names)
         labels = check_labels(self, y, table)
         if reset:
@@ -156,12 +156,13 @@ class NaiveBayes(GenerativeClassifier):
 
     def _score_rows(self, rows: pa.Table, wanted: Finish) -> NDArray[Any]:
         model, threads = self._model(), thread_count(self.n_jobs)
-        return np.concatenate([model._score(parts, wanted, threads) for parts in self._parts(rows, threads)])
+        blocks = model._read_blocks(Frame(rows))
+        return np.concatenate([model._score(parts, wanted, threads) for _, parts in blocks])
 
     def sample(self, n: int = 1, random_state: Any = None) -> tuple[Any, NDArray[Any]]:
-        """Return n rows drawn from the model, in the kind of frame that it was fitted to, and their classes.
+        """Return n rows drawn from the model, and their classes; rows as a frame of the kind that it was fitted to.
 
-        Columns that the model does not use, and dates, are missing in them.
+        A mapping gives an Arrow table. Unused columns are missing, as are texts of hashed words or of n-grams.
 
         >>> from deciban import NaiveBayes
         >>> patients = {"age": [61, 44, 70, 39], "pain": ["chest", "none", "chest", None]}
@@ -248,7 +249,7 @@ class NaiveBayes(GenerativeClassifier):
 
     @property
     def class_prior_(self) -> Array:
-        """π_k."""
+        """π_k, the prior probability of each class."""
         return self._check_fitted().solved.prior
 
     def _combine(self, other: Self, operation: Callable[[Ledger, Ledger], Ledger]) -> Ledger:
@@ -291,7 +292,7 @@ class NaiveBayes(GenerativeClassifier):
 def _to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:
     """Return X as a table with the training columns' names; where `names` is None, X is the training table.
 
-    Frames must have the columns of the training frame, in the same order; an array's columns are x0, x1 …
+    Frames must have the training frame's columns, in the same order; an array's are x0, x1 … InputError without rows.
     """
     table = _from_frame(estimator, X, names is None) if _is_frame(X) else _from_array(estimator, X, names is None)
     if not table.num_rows:
@@ -357,7 +358,7 @@ def _make_unique_name(name: str, names: Sequence[str]) -> str:
 
 
 def _to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: int) -> Any:
-    """Return columns as a frame of this kind, in the order of the names; columns that are not given are missing."""
+    """Return columns as a frame of this kind ("table": Arrow), in the order of the names; others are missing."""
     table = pa.table({name: columns.get(name, pa.nulls(n, pa.float64())) for name in names})
     if kind == "pandas":
         return table.to_pandas()
@@ -367,8 +368,8 @@ def _to_frame(kind: str, names: Sequence[str], columns: Mapping[str, Any], n: in
         return pl.from_arrow(table)
     if kind == "table":
         return table
-    texts = any(pa.types.is_string(field.type) for field in table.schema)
-    out = np.empty((n, len(names)), dtype=object if texts else np.float64)
+    mixed = any(pa.types.is_string(each) or pa.types.is_temporal(each) for each in table.schema.types)
+    out = np.empty((n, len(names)), dtype=object if mixed else np.float64)
     for j, column in enumerate(table.columns):
-        out[:, j] = column.to_pylist() if texts else column.to_numpy()
+        out[:, j] = column.to_pylist() if mixed else column.to_numpy()
     return out

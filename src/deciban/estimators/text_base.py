@@ -288,7 +288,7 @@ def is_count_matrix(X: Any) -> bool:
 
 
 def to_count_rows(X: Any, values: str | None) -> Any:
-    """Return rows of counts as CSR; "presence": 1 for each word, "log": ln(1 + f). Refuse negative counts."""
+    """Return rows of counts as CSR; "presence": 1 for each word, "log": ln(1 + f). Refuse invalid or huge counts."""
     from scipy.sparse import csr_array
 
     rows = to_canonical_csr(X if is_sparse(X) else csr_array(np.asarray(X)))

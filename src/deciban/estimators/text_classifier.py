@@ -259,7 +259,7 @@ class TextClassifier(texts.DocumentClassifier, SmoothedClassifier):
             )
 
     def telltales(self, label: Any, n: int = 10) -> list[Telltale]:
-        """Return the words with the strongest evidence for a class, by its lower bound summed over its documents.
+        """Return the n words with the strongest evidence for a class, by its lower bound summed over its documents.
 
         >>> from deciban import TextClassifier
         >>> mail = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon"]

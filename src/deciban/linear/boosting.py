@@ -176,16 +176,16 @@ class Examples(NamedTuple):
 class BoostingSettings:
     """The algorithm, the greatest number of rounds, and the fraction of each learner's share that is used.
 
-    With rows held out (`held`), boosting stops after `patience` rounds without a lower loss of theirs, and the rounds
-    after the minimum are dropped: the loss is their error where learners vote, else their log-loss. No result depends
-    on the number of `threads`.
+    With rows held out (`held`) boosting stops after `n_iter_no_change` rounds without a lower loss of theirs, and the
+    rounds after the minimum are dropped: the loss is their error where learners vote, else their log-loss. No result
+    depends on the number of `threads`.
     """
 
     algorithm: Algorithm = "logistic"
     rounds: int = 10
     rate: float = 0.3
     held: Examples | None = None
-    patience: int = 5
+    n_iter_no_change: int = 5
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -194,7 +194,7 @@ class BoostingSettings:
             raise InputError(f"algorithm is one of {names}, not {self.algorithm!r}. Hint: algorithm='logistic'")
         if self.rounds < 1 or not 0 < self.rate < np.inf:
             raise InputError(
-                f"boosting takes 1 round or more and a rate above 0, not {self.rounds} rounds and {self.rate}. "
+                f"boosting takes rounds ≥ 1 and a finite rate > 0, not rounds={self.rounds} and rate={self.rate}. "
                 f"Hint: rounds=10, rate=0.3"
             )
 
@@ -292,7 +292,7 @@ def _iterate_rounds(
     """Yield the learner of each round, its result, and the mean loss of the held-out rows (None without any).
 
     It ends after the last round, where a learner is useless or leaves nothing to learn, or where the loss has not
-    fallen for `patience` rounds. If the first learner is useless, it is yielded alone, with a warning.
+    fallen for `n_iter_no_change` rounds. If the first learner is useless, it is yielded alone, with a warning.
     """
     K, mass, threads = len(schema.classes), float(rows.weights.sum()), settings.threads
     weighting = WEIGHTINGS[settings.algorithm](rows.codes, rows.weights, K, settings.rate)
@@ -313,7 +313,7 @@ def _iterate_rounds(
             each = _compute_row_losses(held_scores.add(model, result.share, held.parts, threads), held, settings)
             losses.append(float(np.average(each, weights=held.weights)))
         yield model, result, losses[-1] if losses else None
-        if not result.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.patience):
+        if not result.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.n_iter_no_change):
             return
 
 

@@ -51,7 +51,7 @@ class CsrMatrix:
         return order, self.rows[order], np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     def with_data(self, data: Array) -> Self:
-        """Return the matrix with other values in the same places, of which nothing is computed again."""
+        """Return the matrix with other values in the same places; what was computed of the places is kept."""
         changed = replace(self, data=data)
         computed = {name: value for name, value in vars(self).items() if name in ("rows", "_by_column")}
         vars(changed).update(computed)
@@ -91,7 +91,7 @@ class CsrMatrix:
         return dense
 
     def take_columns(self, columns: NDArray[np.intp]) -> Self:
-        """Return some columns, given by rising number."""
+        """Return some columns, given by their numbers in ascending order."""
         place = np.full(self.width, -1, dtype=np.int32)
         place[columns] = np.arange(len(columns), dtype=np.int32)
         kept = place[self.indices] >= 0

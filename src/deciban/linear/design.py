@@ -82,9 +82,9 @@ class Shared(Part):
 
 @dataclass(kw_only=True)
 class Block:
-    """Features as a pass reads them; `centre` is m, empty where they are used as they are.
+    """Features as a pass reads them; `centre` is m: 0 if they are not centred, empty if classes share the weights.
 
-    With `explicit` the rows are centred and scaled when read, else through the bias.
+    With `explicit` rows are centred, and multiplied by `unit`, when read; else they are centred through the bias.
     """
 
     X: Any
@@ -141,7 +141,7 @@ class DenseBlock(Block):
 
 @dataclass(kw_only=True)
 class SparseBlock(Block):
-    """Columns of a CSR matrix, also stored by columns for sums over rows."""
+    """Columns of a CSR matrix, also stored by columns for sums over rows; `take` and `sum_squares` need SciPy's."""
 
     columns: Any
 

@@ -175,7 +175,7 @@ def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, floa
 
 
 def compute_column_means(X: Any, weight: Array | None, skips: bool, threads: int) -> Array:
-    """Compute m_j, the mean of the values present; 0 where there are none. Infinite values raise an error here.
+    """Compute m_j, the mean of the values present; 0 where there are none. Infinite values raise InvalidValueError.
 
     >>> compute_column_means(np.array([[1.0, np.nan], [3.0, np.nan]]), None, True, 1).tolist()
     [2.0, 0.0]
@@ -211,7 +211,7 @@ def fill_missing(X: Any, means: Array) -> Any:
 
 
 def find_bayes_start(rows: NumberRows, l2: float, l1: float, intercept: bool) -> Weights | None:
-    """Return weights and bias in the direction of naive Bayes, at the best length; None where it has no direction.
+    """Return weights and bias in the direction of naive Bayes, at the best length; None where zero is no worse.
 
     Numbers are Gaussian with a shared variance for each column (then naive Bayes is linear), sparse counts are
     multinomial. The evidence is scaled by the one factor t that minimises the penalised loss, as a temperature would:

@@ -159,7 +159,7 @@ WEIGHTINGS: dict[Algorithm, type[Weighting]] = {
 
 
 def compute_centred_scores(model: GenerativeModel, parts: Sequence[Any], threads: int) -> Array:
-    """Compute ln p(x, k) minus its mean over the classes, n×K; infinite scores raise an error."""
+    """Compute ln p(x, k) minus its mean over the classes, n×K; UndefinedError if a score is infinite."""
     joint = model.scores(parts, "joint", threads)
     with np.errstate(invalid="ignore"):
         h: Array = joint - joint.mean(axis=1, keepdims=True)

@@ -30,7 +30,7 @@ from deciban.linear.penalty_choice import (
     choose_C_by_folds,
 )
 from deciban.linear.solvers.logistic import LogisticFit, fit_parts, prepare_rows
-from deciban.linear.solvers.logistic_objective import as_scores, expand_to_classes
+from deciban.linear.solvers.logistic_objective import expand_to_classes
 from deciban.scores import Linear, Lookup, ScoreForm, Steps
 
 LARGE_DESIGN_C_RANGE = 1e-2, 10.0
@@ -78,7 +78,7 @@ def fit_table_logistic(
 ) -> tuple[FittedModel, Array | None]:
     """Fit logistic regression to a table: weights of the columns replace the forms of the naive Bayes model.
 
-    Also return the losses of the rows of the folds that C was chosen by.
+    Also return the losses of the rows of the folds that C was chosen by; None if C is given.
     """
     blocks = build_table_blocks(basis, parts, rows.weight)
     design, K = [block.part for block in blocks], len(basis.ledger.rows)
@@ -96,8 +96,8 @@ def fit_predictor(
 ) -> PredictorFit:  # fmt: skip
     """Fit a predictor to these rows; a class without rows is left out of the fit, and has zero weights.
 
-    The penalties of the parts are those at C = 1. C is chosen by folds of the same design, or of `fold_design`;
-    `prefers_default` and `keeps_losses`: see `choose_C_by_folds`.
+    The parts have no scale; their penalties are those at C = 1. C is chosen by folds of the same design, or of
+    `fold_design`; `prefers_default` and `keeps_losses`: see `choose_C_by_folds`.
     """
     seen = np.flatnonzero(np.bincount(rows.codes, rows.weight, n_classes) > 0)
     code_of = np.zeros(n_classes, dtype=np.int32)
@@ -111,23 +111,14 @@ def fit_predictor(
     choice = _choose_C(narrow, by_fold, own, len(seen), *asked) if isinstance(C, str) else None
     value = float(C) if choice is None else choice.C
     fit = _fit(narrow, own, len(seen), value, FINAL_TOL)
-    blocks = [
-        t
-        if isinstance(part, Shared)
-        else _to_all_classes(t if part.scale is None else t * part.scale, seen, n_classes, 0.0)
-        for part, t in zip(narrow, fit.parts)
-    ]
+    blocks = [t if t.ndim == 1 else _to_all_classes(t, seen, n_classes, 0.0) for t in fit.parts]
     bias = _to_all_classes(fit.bias[:, None], seen, n_classes, IMPOSSIBLE_BIAS)[:, 0]
     return PredictorFit(blocks, bias, fit, value, choice is not None, None if choice is None else choice.losses)
 
 
 def _keep_classes(part: Part, seen: NDArray[np.intp], n_classes: int) -> Part:
-    """Return the part with its values of these classes only; of two that are left, their difference."""
-    if len(seen) == n_classes:
-        return part
-    if isinstance(part, Shared):
-        return replace(part, X=part.X[:, :, seen])
-    return part if part.scale is None else replace(part, scale=as_scores(part.scale[seen]))
+    """Return the part with its values of these classes only."""
+    return replace(part, X=part.X[:, :, seen]) if isinstance(part, Shared) and len(seen) < n_classes else part
 
 
 def _fit_one_class(parts: Sequence[Part], seen: NDArray[np.intp], n_classes: int) -> PredictorFit:

@@ -228,7 +228,7 @@ class DualProblem:
         return loss
 
     def rescale_bias_inplace(self, at: Vector, gradient: Vector) -> None:
-        """Choose the bias's unit so that the curvature along it equals that along the weights' first gradient.
+        """Convert both to a unit of the bias in which its curvature is that along the weights' first gradient.
 
         Where rows have much in common, as messages have their evidence, that is far more than for a row alone.
         """

@@ -190,7 +190,7 @@ def _factor_hessians(hessians: Iterable[Array], l2: Array | float) -> Preconditi
 def _cholesky_inverse(
     hessian: Array, l2: Array | float, ridge: float = MIN_RELATIVE_CURVATURE
 ) -> tuple[Array, Array]:
-    """Return L⁻¹ and L of H + l2, after scaling each column by its own curvature."""
+    """Return L⁻¹ and L, LLᵀ = H + l2 with a ridge, which is relative to each column's own curvature."""
     from scipy.linalg.lapack import dtrtri
 
     d = len(hessian)
