@@ -81,6 +81,13 @@ def test_bad_weights_are_refused(example, fault):
         example.make().fit(X, y, sample_weight=WEIGHTS[fault])
 
 
+@pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression", "BoostedBayes", "EvidenceRegression"])
+def test_errors_count_rows_of_weight_zero(name):
+    X, y = np.array([[1.0], [2.0], [np.inf]]), np.array([0, 0, 1])
+    with pytest.raises(InputError, match="row 2 holds inf"):
+        getattr(deciban, name)().fit(X, y, sample_weight=[0.0, 1.0, 1.0])
+
+
 @every_estimator
 def test_weights_that_are_all_zero_are_refused_or_answered_without_nan(example):
     """Weight 0 is a row absent, so this is learning from nothing."""

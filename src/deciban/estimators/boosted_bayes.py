@@ -79,7 +79,7 @@ class BoostedBayes(Classifier):
             weight = checks.check_weight(sample_weight, X, some_positive=True)
             self.classes_, codes = encode(y)
             self._dtype = checks.choose_dtype(X)
-            with self._reword_errors():
+            with self._reword_errors(weight):
                 self._scorer = self._boost(learner, *checks.drop_weightless_rows(X, codes, weight))
         return self
 

@@ -87,11 +87,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise
 
     @contextmanager
-    def _reword_errors(self) -> Iterator[None]:
-        """Raise errors about invalid values with the column's name and a hint."""
+    def _reword_errors(self, weight: Any = None) -> Iterator[None]:
+        """Raise errors about invalid values with names and a hint; row numbers include dropped rows of `weight` 0."""
         try:
             yield
         except InvalidValueError as bad:
+            if weight is not None:
+                bad.row = int(np.flatnonzero(to_host(weight))[bad.row])
             raise self._make_error(bad) from None
 
     def _make_error(self, bad: InvalidValueError) -> InputError:

@@ -111,11 +111,11 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
             else:
                 X = texts.check_texts(self, X)
                 y = checks.check_labels(self, y, X)
-            weight = checks.check_weight(sample_weight, X)
+            given = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
-            X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
+            X, codes, weight = checks.drop_weightless_rows(X, codes, given)
             self._require_two_classes(codes)
-            with self._reword_errors():
+            with self._reword_errors(given):
                 self._scorer = self._fit_scorer(X, codes, weight)
         self._warn_if_not_converged()
         return self

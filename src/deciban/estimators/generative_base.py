@@ -238,11 +238,11 @@ class GenerativeClassifier(Classifier):
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of checked rows."""
-        codes = match_codes(codes, X, len(self.classes_))
-        X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
+        codes, given = match_codes(codes, X, len(self.classes_)), weight
+        X, codes, weight = checks.drop_weightless_rows(X, codes, given)
         assumption = self._assumption(X.shape[1], len(self.classes_))
         classes, threads = self.classes_.tolist(), 1 if is_tensor(X) else thread_count(self.n_jobs)
-        with self._reword_errors():
+        with self._reword_errors(given):
             return summarise_rows(assumption, classes, [checks.get_feature_names(self)], [X], codes, weight, threads)
 
     def _replace_ledger(self, ledger: Ledger, X: Any = None) -> None:

@@ -186,8 +186,8 @@ class LogisticRegression(FittedClassifier):
             weight = checks.check_weight(sample_weight, X)
             self.classes_, codes = encode(y)
             codes = match_codes(codes, X, len(self.classes_))
-            weight = checks.apply_class_weight(self.class_weight, self.classes_, codes, weight)
-            X, codes, weight = checks.drop_weightless_rows(X, codes, weight)
+            given = checks.apply_class_weight(self.class_weight, self.classes_, codes, weight)
+            X, codes, weight = checks.drop_weightless_rows(X, codes, given)
             self._require_two_classes(codes)
             warm = self._get_start_weights(before, X.shape[1]) if self.warm_start else None
             self._dtype = checks.choose_dtype(X)
@@ -197,7 +197,7 @@ class LogisticRegression(FittedClassifier):
                 X = np.ascontiguousarray(X, dtype=self._dtype)
             fold = assign_by_content([X], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
             block = Block("moments", X.shape[1], checks.get_feature_names(self))
-            with self._reword_errors():
+            with self._reword_errors(given):
                 self._scorer = fit_logistic_regression(
                     Schema(tuple(self.classes_.tolist()), (block,)), X, codes, weight, settings,
                     threads=thread_count(self.n_jobs), fold=fold, warm=warm,

@@ -75,7 +75,7 @@ class Boosted(FittedModel):
         return cast(Algorithm, self.account.settings["algorithm"])
 
     @property
-    def votes(self) -> bool:
+    def is_voting(self) -> bool:
         """Whether the learners vote; otherwise their scores are added."""
         return self.algorithm == "SAMME"
 
@@ -86,7 +86,7 @@ class Boosted(FittedModel):
             yield scores.add(model, share, parts, threads)
 
     def _apply(self, parts: Sequence[Any], log_prior: Array, wanted: Finish, threads: int) -> NDArray[Any]:
-        if not self.votes:
+        if not self.is_voting:
             return super()._apply(parts, log_prior, wanted, threads)
         *_, counted = self.iterate_scores(parts, threads)
         return finish(counted + self.solved.start(log_prior), log_prior, wanted)[0]
@@ -95,7 +95,7 @@ class Boosted(FittedModel):
         self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int
     ) -> Explanation:
         """See `Scorer.explain`; where learners vote there is an entry for each round."""
-        if not self.votes:
+        if not self.is_voting:
             return super()._explain_pair(parts, labels, k, l, threads)
         winners = np.stack([model.scores(parts, "winner", threads) for model in self.rounds], axis=1)
         names = [f"round {m}" for m in range(1, len(self.rounds) + 1)]
@@ -108,13 +108,13 @@ class Boosted(FittedModel):
 
     def boundary(self) -> Boundary:
         """See `Scorer.boundary`."""
-        if self.votes:
+        if self.is_voting:
             raise UndefinedError(NO_FORM_OF_VOTES.format(what="weights"))
         return super().boundary()
 
     def conic(self) -> Conic:
         """See `Scorer.conic`."""
-        if self.votes:
+        if self.is_voting:
             raise UndefinedError(NO_FORM_OF_VOTES.format(what="quadratic form"))
         return super().conic()
 
