@@ -33,6 +33,11 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
+def test_a_setting_that_is_true_is_not_said_to_be_chosen() -> None:
+    account = Account("evidence", {"C": 1.0, "C_chosen": False, "held_out": True}, n_iter=2)
+    assert str(account) == "evidence regression: C = 1, held_out = True, 2 iterations"
+
+
 def test_the_posterior_is_the_softmax_of_weights_and_intercepts() -> None:
     expected = softmax(np.nan_to_num(X) @ WEIGHTS.T + BIAS)
     assert np.allclose(build_model().scores([X], "posterior", 1), expected, atol=1e-15)

@@ -91,9 +91,9 @@ class Account:
             suffix = "" if algorithm == "logistic" else f", {algorithm}"
             rate = _format_setting(self.settings.get("rate"))
             return f"{title}: {_format_count(self.n_iter, 'round')}, rate {rate}{suffix}"
-        chosen = {name.removesuffix("_chosen") for name, value in self.settings.items() if value is True}
+        how = " (chosen by cross-validation)"
         words = [
-            f"{name} = {_format_setting(value)}{' (chosen by cross-validation)' if name in chosen else ''}"
+            f"{name} = {_format_setting(value)}{how if self.settings.get(f'{name}_chosen') else ''}"
             for name, value in self.settings.items()
             if not name.endswith("_chosen") and value is not None
         ]
