@@ -92,8 +92,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         try:
             yield
         except InvalidValueError as bad:
-            if weight is not None:
-                bad.row = int(np.flatnonzero(to_host(weight))[bad.row])
+            bad.row = bad.row if weight is None else int(np.flatnonzero(to_host(weight))[bad.row])
             raise self._make_error(bad) from None
 
     def _make_error(self, bad: InvalidValueError) -> InputError:

@@ -175,7 +175,7 @@ def _choose_search_range(X: Any, n: float, l1_ratio: float) -> tuple[float, floa
 
 
 def compute_column_means(X: Any, weight: Array | None, skips: bool, threads: int) -> Array:
-    """Compute m_j, the mean of the values present; 0 where there are none. Infinite values raise InvalidValueError.
+    """Compute m_j, the mean of the values present, 0 if none. InvalidValueError for ±∞, and for NaN unless `skips`.
 
     >>> compute_column_means(np.array([[1.0, np.nan], [3.0, np.nan]]), None, True, 1).tolist()
     [2.0, 0.0]
