@@ -17,6 +17,22 @@ def test_a_complement_of_no_words_at_all_says_nothing():
     assert form.log_likelihoods(np.ones((1, 3))).tolist() == [[0.0, 0.0]]
 
 
+def test_a_multinomial_of_no_words_at_all_draws_empty_bags():
+    counts = Counts(np.zeros((2, 3)), np.ones((2, 1)))
+    drawn = Multinomial(alpha=0.0).sample(counts, np.array([0, 1]), np.random.default_rng(0))
+    assert drawn.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_a_multinomial_of_no_features_has_no_parameters():
+    assert Multinomial().n_parameters(Counts(np.zeros((2, 0)), np.ones((2, 1)))) == 0
+
+
+def test_sums_of_weights_that_round_apart_have_a_finite_likelihood():
+    """All rows have the feature, but 0.1 + 0.2 > 0.3: the weight of rows without it must not be below zero."""
+    part = Counts(np.array([[0.1 + 0.2]]), np.array([[0.3]]))
+    assert Bernoulli(alpha=0.0).log_likelihood(part, part) == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_part_of_an_impossible_absence_is_impossible():
     """Without a threshold x is a share: (1 − x) ln(1 − θ) = −∞ at θ = 1 for every x below one."""
     counts = Counts(np.array([[2.0], [1.0]]), np.array([[2.0], [2.0]]))

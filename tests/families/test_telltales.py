@@ -136,6 +136,11 @@ def test_other_classes_without_words_are_no_trouble():
         ).all()
 
 
+def test_their_number_may_be_an_integer_of_numpy():
+    part = table([[5, 1], [1, 5]], [5, 5])
+    assert telltales(Text("words"), part, 0, np.int64(1)) == telltales(Text("words"), part, 0, 1)
+
+
 def test_one_class_has_no_telltales():
     with pytest.raises(UndefinedError, match="one class"):
         telltales(Text("words"), table([[1]], [1]), 0, 3)

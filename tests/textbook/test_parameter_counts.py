@@ -5,6 +5,7 @@ import pytest
 
 import deciban
 from deciban import parameter_count
+from deciban.errors import InputError
 
 LECTURE_FIGURES = [
     # 30 Boolean features, two classes: the joint table against naive Bayes
@@ -81,6 +82,14 @@ def test_counts_are_plain_python_integers(family):
     extra = extra if family in ("joint", "categorical", "gaussian") else {}
     count = parameter_count(family, features=3, classes=2, **extra)
     assert [type(n) for n in (count.conditional, count.prior, count.total)] == [int, int, int]
+
+
+@pytest.mark.parametrize(
+    "shape", [{"features": np.nan}, {"features": None}, {"features": 2.5}, {"features": 2, "levels": 2.5}]
+)
+def test_numbers_that_are_not_whole_are_refused(shape):
+    with pytest.raises(InputError, match="must be a whole number of at least"):
+        parameter_count("joint", **shape)
 
 
 def test_an_unknown_family_is_refused_by_name():

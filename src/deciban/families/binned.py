@@ -117,12 +117,11 @@ class Binned(Family):
 
     def enumerate_rows(self, part: Grid) -> EnumeratedRows | None:
         """See `Family.enumerate_rows`: one number represents each bin."""
-        form = self.solve(part)
-        assert isinstance(form, Steps)
-        every = Categorical().enumerate_rows(self.bins(part).counts(part))
+        bins = self.bins(part)
+        every = Categorical().enumerate_rows(bins.counts(part))
         if every is None:
             return None
-        cuts = [form.cuts[a:b] for a, b in pairwise(form.start)]
+        cuts = np.split(edges(bins.first), bins.start[1:-1])
         numbers = [np.append(np.nextafter(mine[:1], -np.inf), mine) if len(mine) else np.zeros(1) for mine in cuts]
         return np.stack([mine[column] for mine, column in zip(numbers, every[0].T)], axis=1), every[1]
 
@@ -194,10 +193,10 @@ def _cut_segments(
 
 def total_entropy(counts: Array) -> Array:
     """Return N · Ent in nats of each column of class counts: N ln N − Σ n_k ln n_k."""
-    return _x_log_x(counts.sum(axis=0)) - _x_log_x(counts).sum(axis=0)
+    return x_log_x(counts.sum(axis=0)) - x_log_x(counts).sum(axis=0)
 
 
-def _x_log_x(x: Array) -> Array:
+def x_log_x(x: Array) -> Array:
     """Return x ln x, 0 at 0."""
     return x * np.log(np.maximum(x, TINY))
 

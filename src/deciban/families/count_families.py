@@ -66,7 +66,8 @@ def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
 class Bernoulli(Family):
     """Independent features that are present or absent.
 
-    ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold].
+    ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold], threshold ≥ 0; without a
+    threshold x_j is the value itself, a probability of presence.
 
     >>> coin = Counts(np.array([[3.0]]), np.array([[5.0]]))
     >>> Bernoulli(alpha=0.0).theta(coin).item(), Bernoulli(alpha=1.0).theta(coin).item() == 4 / 7
@@ -140,7 +141,7 @@ class Bernoulli(Family):
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""
         counts, prior = to_dense(part), to_dense(solved)
-        absent = counts.weight - counts.total
+        absent = np.maximum(counts.weight - counts.total, 0.0)
         return sum_count_log(counts.total, log(self.theta(prior))) + sum_count_log(absent, log(self.absent(prior)))
 
 
@@ -153,7 +154,7 @@ class WordFamily(Family):
 
     def n_parameters(self, part: Counts | Tallies) -> int:
         """Return K(V − 1)."""
-        return part.n_classes * (part.n_features - 1)
+        return part.n_classes * max(part.n_features - 1, 0)
 
 
 @dataclass(frozen=True)
@@ -210,8 +211,9 @@ class Multinomial(WordFamily):
         words, documents = counts.total.sum(axis=1, keepdims=True), counts.weight.max(axis=1, keepdims=True)
         length = divide_or_pool(words, documents)[:, 0]
         bags = np.zeros((len(codes), part.n_features), dtype=np.int64)
-        for i, (n, k) in enumerate(zip(draw_counts(length[codes], rng), codes)):
-            bags[i] = rng.multinomial(n, theta[k] / theta[k].sum())
+        drawn = draw_counts(length[codes], rng)
+        for i in np.flatnonzero(drawn):  # without any words θ has no sum
+            bags[i] = rng.multinomial(drawn[i], theta[codes[i]] / theta[codes[i]].sum())
         return bags
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
@@ -317,7 +319,7 @@ class Complement(WordFamily):
         return False
 
     def log_theta(self, part: Counts | Tallies) -> Array:
-        """Return the weights −ln θ̄_kv, K×V, normalised with `norm`."""
+        """Return the weights −ln θ̄_kv, K×V, normalised with `norm`; InputError where one is infinite (alpha = 0)."""
         counts = to_dense(part)
         everywhere = counts.total.sum(axis=-2, keepdims=True)
         elsewhere = everywhere - counts.total + self.alpha

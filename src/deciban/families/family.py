@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -201,7 +201,7 @@ def parameter_count(
     (2147483646, 60)
     """
     d, K = _check_integer("features", features, 0), _check_integer("classes", classes, 1)
-    each = [int(levels)] * d if isinstance(levels, Integral) else list(levels)  # type: ignore[arg-type]
+    each: list[Any] = [levels] * d if isinstance(levels, Real) else list(levels)  # type: ignore[arg-type]
     if len(each) != d:
         raise InputError(f"levels has {len(each)} entries for {d} features. Hint: one number, or one per feature")
     V = [_check_integer("levels", v, 1) for v in each]
@@ -221,8 +221,8 @@ def parameter_count(
     return ParameterCount(conditional, K - 1, conditional + K - 1)
 
 
-def _check_integer(name: str, value: int, minimum: int) -> int:
+def _check_integer(name: str, value: Any, minimum: int) -> int:
     """Return the argument of this name as an int; refuse a fraction, or a number below the minimum."""
-    if int(value) != value or value < minimum:
+    if not isinstance(value, Real) or not value >= minimum or value % 1:
         raise InputError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)

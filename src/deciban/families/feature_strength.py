@@ -52,7 +52,7 @@ MAX_BLOCK_NUMBERS = 1 << 22
 """Numbers held at a time for the strength of a block: with very many classes and columns draws are fewer."""
 
 MIN_DRAWS = 20
-"""Smallest number of parameters drawn for an interval."""
+"""Smallest number of parameter sets drawn for an interval."""
 
 INTERVAL_QUANTILES = (0.05, 0.5, 0.95)
 """Quantiles of the ends and the middle of a 90 % interval."""
@@ -73,7 +73,7 @@ class Strengths(NamedTuple):
 
 
 def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) -> Strengths:
-    """Return the strength of each feature of a block.
+    """Return the strength of each feature of a block, a text being one; UndefinedError if the family gives none.
 
     >>> flags = Levels.of(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 0, 1, 1], np.int32), None, 2)
     >>> strengths(Categorical(), flags, np.array([0.5, 0.5]), np.random.default_rng(0)).value.round(3).tolist()
@@ -260,7 +260,8 @@ def _text_strength(family: Text, part: Bags, prior: Array, rng: np.random.Genera
 def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
     """Return the strength of the kept words' counts with priors: E_k[score_k − score_l], the score being linear.
 
-    A document of class k has word v r_k(n_kv + α) times on average, so words that a class lacks need no visit.
+    A document of class k has word v r_k(n_kv + α) times on average, so words that a class lacks need no visit; without
+    pseudo-counts they make the strength ∞.
     """
     K, V, alpha = counted.n_classes, counted.n_features, family.alpha
     if K < 2 or not V:

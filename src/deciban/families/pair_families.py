@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import UndefinedError
+from deciban.families.binned import x_log_x
 from deciban.families.family import Family
 from deciban.ledger import Needs
 from deciban.ledger.pairs import Pairs, list_pairs
@@ -136,11 +137,6 @@ def log_ratios(count: Array, theta: Array) -> Array:
     return np.asarray(np.log(np.divide(shrunk, own, out=np.ones_like(shrunk), where=own > 0)))
 
 
-def _sum_log(counts: Array, axes: tuple[int, ...]) -> Array:
-    """Return Σ n ln n over these axes, 0 ln 0 = 0."""
-    return (counts * np.log(np.where(counts > 0, counts, 1.0))).sum(axis=axes)
-
-
 def degrees_of_freedom(part: Pairs) -> Array:
     """Return Σ_k (V_ki − 1)(V_kj − 1), over the cells that class k has, of each pair in the order of `list_pairs`."""
     rows, columns = part.pair.any(axis=3).sum(axis=2), part.pair.any(axis=2).sum(axis=2)
@@ -150,8 +146,8 @@ def degrees_of_freedom(part: Pairs) -> Array:
 def edge_gains(part: Pairs) -> Array:
     """Return the gain of an edge between any two features, d×d, as `Tree` defines it; it may be negative."""
     n_first, n_second = part.pair.sum(axis=3), part.pair.sum(axis=2)
-    rise = _sum_log(part.pair, (0, 2, 3)) + _sum_log(n_first.sum(axis=2), (0,))
-    rise -= _sum_log(n_first, (0, 2)) + _sum_log(n_second, (0, 2))
+    rise = x_log_x(part.pair).sum(axis=(0, 2, 3)) + x_log_x(n_first.sum(axis=2)).sum(axis=0)
+    rise -= x_log_x(n_first).sum(axis=(0, 2)) + x_log_x(n_second).sum(axis=(0, 2))
     freedom = degrees_of_freedom(part)
     gain = np.zeros((part.n_features, part.n_features))
     i, j = list_pairs(part.n_features).T

@@ -76,7 +76,7 @@ class _Cumulants(NamedTuple):
 
 
 def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | None = None) -> list[Telltale]:
-    """Return the n best telltales of class k: by the low end of their evidence times its documents.
+    """Return the n best telltales of class k, or all if fewer: by the low end of their evidence times its documents.
 
     The evidence is ln θ_k/θ_others, for a Bernoulli that of the odds, for a complement its weight minus the mean of
     the others' (with the interval of a multinomial). By the low ends alone, names of frequent authors and fragments
@@ -89,7 +89,7 @@ def telltales(family: Text, part: Bags, k: int, n: int, names: Sequence[str] | N
     [(0, 2.5), (2, 3.0)]
     """
     K = part.n_classes
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
         raise InputError(f"n must be a whole number ≥ 0, not {n!r}")
     if K < 2:
         raise UndefinedError("telltales tell one class from the others, and this model has one class.")

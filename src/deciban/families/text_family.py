@@ -75,7 +75,7 @@ def find_kept_words(documents: Tallies, min_documents: float, max_words: int | N
 
 
 def find_highest(score: Array, n: int) -> NDArray[np.bool_]:
-    """Return whether each score is among the n highest; of ties the first are chosen.
+    """Return whether each score is among the n highest, 1 ≤ n ≤ len(score); of ties the first are chosen.
 
     >>> find_highest(np.array([1.0, 3.0, 2.0, 2.0, 2.0]), 3).tolist()
     [False, True, True, True, False]
