@@ -33,6 +33,12 @@ def test_sums_of_weights_that_round_apart_have_a_finite_likelihood():
     assert Bernoulli(alpha=0.0).log_likelihood(part, part) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_flags_are_drawn_on_both_sides_of_a_negative_threshold():
+    part, codes = Counts(np.array([[50.0]]), np.array([[100.0]])), np.zeros(100, np.intp)
+    drawn = Bernoulli(threshold=-1.5).sample(part, codes, np.random.default_rng(0))
+    assert 20 < (drawn > -1.5).sum() < 80
+
+
 def test_a_part_of_an_impossible_absence_is_impossible():
     """Without a threshold x is a share: (1 − x) ln(1 − θ) = −∞ at θ = 1 for every x below one."""
     counts = Counts(np.array([[2.0], [1.0]]), np.array([[2.0], [2.0]]))

@@ -75,3 +75,4 @@ def test_many_rows_print_as_few():
     printed = str(explanation(np.zeros((7, 3))))
     assert printed.count("rather than") == 5
     assert printed.endswith("… and 2 rows more")
+    assert str(explanation(np.zeros((6, 3)))).endswith("… and 1 row more")

@@ -10,6 +10,8 @@ import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 
+import deciban
+from deciban.errors import DecibanWarning
 from deciban.scores import finish, log_sum_exp
 
 SCORES = st.floats(-1e6, 700) | st.sampled_from([-np.inf, -1e17, 0.0, -745.0])
@@ -73,3 +75,10 @@ def test_finishing_leaves_the_scores_alone():
     joint.flags.writeable = False
     for wanted in ("log_posterior", "posterior", "winner", "density"):
         finish(joint, np.log([0.3, 0.7]), wanted)
+
+
+def test_the_warning_of_impossible_rows_names_the_line_of_the_caller():
+    model = deciban.MultinomialNB(alpha=0.0).fit([[1, 0], [0, 1]], ["a", "b"])
+    with pytest.warns(DecibanWarning, match="1 row is impossible under every class") as warned:
+        model.predict([[1, 1]])
+    assert warned[0].filename == __file__

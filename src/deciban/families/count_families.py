@@ -66,8 +66,8 @@ def smooth_tallies(part: Tallies, alpha: float) -> tuple[Array, Array]:
 class Bernoulli(Family):
     """Independent features that are present or absent.
 
-    ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold], threshold ≥ 0; without a
-    threshold x_j is the value itself, a probability of presence.
+    ln p(x|k) = Σ_j x_j ln θ_kj + (1 − x_j) ln(1 − θ_kj), with x_j = [value > threshold]; without a threshold
+    x_j is the value itself, a probability of presence.
 
     >>> coin = Counts(np.array([[3.0]]), np.array([[5.0]]))
     >>> Bernoulli(alpha=0.0).theta(coin).item(), Bernoulli(alpha=1.0).theta(coin).item() == 4 / 7
@@ -135,8 +135,9 @@ class Bernoulli(Family):
         return None if every is None else (self._to_values(every[0]), every[1])
 
     def _to_values(self, bits: NDArray[Any]) -> NDArray[np.int64]:
-        """Return presence as the smallest whole number above the threshold, at least 1."""
-        return bits.astype(np.int64) * max(1, int(np.floor(self.threshold or 0.0)) + 1)
+        """Return presence as 1, or the smallest whole number above the threshold if larger; absence as 0, or less."""
+        below = int(np.floor(self.threshold or 0.0))
+        return np.where(bits, max(1, below + 1), min(0, below))
 
     def log_likelihood(self, part: Counts | Tallies, solved: Counts | Tallies) -> float:
         """See `Family.log_likelihood`."""

@@ -65,7 +65,7 @@ class BoundedTerms(ScoreForm):
         """Return the term of every feature for classes c, not weighted; for x n×1×d and all classes n×K×d."""
 
     def weigh(self, terms: Array) -> Array:
-        """Return terms times the evidence weight."""
+        """Return terms, at least −MAX_EVIDENCE, times the evidence weight; unchanged without one."""
         if self.evidence_weight is None:
             return terms
         return self.evidence_weight * np.maximum(terms, -MAX_EVIDENCE)
@@ -268,7 +268,7 @@ class LimitedFull(Full):
         return bound_contrasts(super().score_rows(x), (~np.isnan(x)).sum(axis=1))
 
     def contrast(self, x: Array) -> Array:
-        """See `Full.contrast`; for evidence weights ≥ 0."""
+        """See `Full.contrast`; for evidence weights ≥ 0. NaN in rows with a value beyond the limits."""
         weight = 1.0 if self.evidence_weight is None else self.evidence_weight
         return bound_contrasts(super().contrast(self.remove_far(x)), weight * x.shape[1])
 

@@ -188,7 +188,7 @@ class Explanation:
         return sorted(every, key=lambda reason: -abs(reason.decibans))
 
     def nonzero_evidence(self, row: int) -> tuple[NDArray[np.intp], Array]:
-        """Return the numbers of the features with nonzero evidence in a row, and their evidence."""
+        """Return the numbers of the features with nonzero evidence in a row ≥ 0, and their evidence."""
         one = self.evidence[row : row + 1]
         if hasattr(one, "indices"):
             return one.indices[one.data != 0], one.data[one.data != 0]
@@ -244,7 +244,7 @@ class Explanation:
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
         if len(self) > 5:
-            shown.append(f"… and {len(self) - 5} rows more")
+            shown.append(f"… and {len(self) - 5} row{'s' if len(self) > 6 else ''} more")
         return "\n\n".join(shown)
 
 

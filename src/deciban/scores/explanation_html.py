@@ -25,9 +25,9 @@ MAX_SHOWN_REASONS = 12
 
 def show_in_notebook(explanation: Explanation) -> str:
     """Return the waterfalls of the first rows with their style."""
-    n = len(explanation)
-    rows = [_show_row(explanation, row) for row in range(min(n, MAX_SHOWN_ROWS))]
-    more = [f"… and {n - MAX_SHOWN_ROWS} rows more"] if n > MAX_SHOWN_ROWS else []
+    rows = [_show_row(explanation, row) for row in range(min(len(explanation), MAX_SHOWN_ROWS))]
+    n = len(explanation) - MAX_SHOWN_ROWS
+    more = [f"… and {n} row{'s' if n > 1 else ''} more"] if n > 0 else []
     return wrap_for_notebook(*rows, make_notes(more))
 
 

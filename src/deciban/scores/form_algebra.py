@@ -3,7 +3,6 @@
 The sum of forms of one kind is a form of that kind where this is possible, else a `Summed`.
 """
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.scores.bounded_forms import BoundedDiagonal, BoundedRates, LimitedFull
 from deciban.scores.explanation import Pieces
-from deciban.scores.gaussian_forms import Diagonal, Full
+from deciban.scores.gaussian_forms import LOG_2PI, Diagonal, Full
 from deciban.scores.linear import ImpossibleValues, Linear, SparseLinear
 from deciban.scores.lookup import Lookup, Steps, Table
 from deciban.scores.score_form import Boundary, Conic, ScoreForm
@@ -63,6 +62,7 @@ class Summed(ScoreForm):
 def sum_forms(forms: Sequence[ScoreForm]) -> ScoreForm:
     """Return the form whose score is the exact sum of these, all of one kind, for rows with missing values too.
 
+    Linear ones must have equal thresholds, limits and carriers; a carrier, which all classes share, is added once.
     Weights add. Products of Gaussians are Gaussians: Σ_m −½ t_m (x − μ_m)²/σ²_m is one parabola. The cuts of bins
     are united.
 
@@ -169,7 +169,7 @@ def _sum_diagonal(forms: Sequence[Diagonal]) -> ScoreForm:
         return Summed(tuple(forms))
     mean = _sum([form.mean * (form.precision / precision) for form in forms])
     spread = _sum([form.precision * (form.mean - mean) ** 2 for form in forms])
-    own_norm = 0.5 * (np.log(precision) - math.log(2 * math.pi))
+    own_norm = 0.5 * (np.log(precision) - LOG_2PI)
     offsets = _sum([form.log_norm for form in forms]) - 0.5 * spread - own_norm
     return Diagonal(mean, 1 / precision, None, offsets)
 
@@ -194,7 +194,7 @@ def scale_form(form: ScoreForm, weight: ArrayLike) -> ScoreForm:
     The evidence weight t = 1 gives the same score, 0 no evidence, and a negative one evidence for the other classes
     (refused for impossible values). Terms that all classes share stay as they are (Σ ln x! of counts), as does the
     bias with one t for each feature. The result is of the same kind, and is explained, saved and computed as before.
-    A `Summed` cannot be scaled; its forms can, before they are summed.
+    A `Summed` and scores of pairs cannot be scaled (KeyError); the forms of a sum can, before they are summed.
 
     >>> coin = Linear(np.log([[0.9], [0.1]]), np.zeros(2))
     >>> np.exp(scale_form(coin, 0.5).log_likelihoods(np.array([[1.0]]))).round(4).tolist()

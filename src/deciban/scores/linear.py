@@ -127,7 +127,7 @@ class Linear(ScoreForm):
         return Pieces(self._contrast_values(self.read_values(X), (k,), (l,)), {"bias": gap} if gap.any() else {})
 
     def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """Return the pieces of CSR rows: evidence of stored values, and that of all absent features as `absent`."""
+        """Return the pieces of CSR rows: by stored value, and of absent features as `absent`; there must be no limits."""
         x = self.read_values(Z.data)
         Z = Z.astype(np.float64)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
@@ -213,7 +213,7 @@ class SparseLinear(ScoreForm):
         return csr_array((values, self.class_code, self.start), shape=(len(self.base), self.n_classes))
 
     def log_likelihoods(self, X: Any) -> Array:
-        """See `ScoreForm.log_likelihoods`."""
+        """See `ScoreForm.log_likelihoods`; X is dense where there is a carrier."""
         score = self.log_likelihoods_without_carrier(X)
         if self.carrier is not None:
             score -= sum_log_factorials(np.asarray(X))[:, None]

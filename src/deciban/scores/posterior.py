@@ -5,7 +5,6 @@ with rejection and thresholds.
 """
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.errors import DecibanWarning, InputError, unknown_class_error
+from deciban.errors import InputError, unknown_class_error, warn_caller
 
 Finish = Literal["joint", "log_posterior", "posterior", "winner", "density", "observed", "typicality"]
 """The result that is wanted of joint log-probabilities: themselves, the posterior, the class of largest posterior,
@@ -95,14 +94,11 @@ def finish(joint: Array, log_prior: Array, wanted: Finish) -> tuple[NDArray[Any]
 
 def warn_impossible(rows: int) -> None:
     """Warn that this many rows, if any, are impossible under every class."""
-    if not rows:
-        return
-    warnings.warn(
-        f"{rows} row{'s are' if rows > 1 else ' is'} impossible under every class, so the posterior is the class "
-        f"prior. Hint: a pseudo-count (alpha > 0) gives what was never seen a small probability.",
-        DecibanWarning,
-        stacklevel=3,
-    )
+    if rows:
+        warn_caller(
+            f"{rows} row{'s are' if rows > 1 else ' is'} impossible under every class, so the posterior is the class "
+            f"prior. Hint: a pseudo-count (alpha > 0) gives what was never seen a small probability."
+        )
 
 
 MAX_QUANTILES = 1001
