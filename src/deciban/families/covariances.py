@@ -91,7 +91,7 @@ def _floor_correlation(matrix: Array, floor: float) -> Array:
 
 
 def floor_eigenvalues(covariance: Array, scale: Array) -> Array:
-    """Floor the eigenvalues of matrices that are not positive definite, of columns divided by the roots of `scale`."""
+    """Floor the eigenvalues of matrices that are not positive definite, with columns divided by √`scale`."""
     deviation = np.sqrt(scale)
     unit = covariance / np.outer(deviation, deviation)
     floored = np.stack([_floor_matrix(matrix, EIGENVALUE_FLOOR) for matrix in unit])

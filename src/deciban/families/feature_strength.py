@@ -260,8 +260,8 @@ def _text_strength(family: Text, part: Bags, prior: Array, rng: np.random.Genera
 def document_strength(family: Text, counted: Tallies, pi: Array) -> float:
     """Return the strength of the kept words' counts with priors: E_k[score_k − score_l], the score being linear.
 
-    A document of class k has word v r_k(n_kv + α) times on average, so words that a class lacks need no visit; without
-    pseudo-counts they make the strength ∞.
+    A document of class k has word v r_k(n_kv + α) times on average, so words that a class lacks need no visit.
+    Without pseudo-counts these words make the strength ∞.
     """
     K, V, alpha = counted.n_classes, counted.n_features, family.alpha
     if K < 2 or not V:

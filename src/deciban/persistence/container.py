@@ -60,7 +60,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mappi
 
 
 def write_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the bytes of the file that `write` would write."""
+    """Return the bytes of the file that `write` would write; too long a header is not refused."""
     from safetensors.numpy import save
 
     stored, metadata = _prepare_contents(header, arrays)
@@ -186,7 +186,7 @@ def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
 
 
 def read_bytes(content: bytes, name: str) -> Contents:
-    """Return the contents of the bytes of a file, which `name` names in errors; see `read`."""
+    """Return the contents of a file given as bytes; `name` names it in errors of its arrays and sections. See `read`."""
     return _read_contents(io.BytesIO(content), name, verify=False)
 
 
@@ -202,7 +202,7 @@ def _read_contents(handle: BinaryIO, name: str, verify: bool) -> Contents:
     table = parse_json(handle.read(length), "its header")
     metadata = _parse_metadata(table.pop("__metadata__", None))
     spans = parse_layout(table, size - 8 - length)
-    arrays = CheckedArrays(_read_data(handle, 8 + length, size), spans, metadata)
+    arrays = CheckedArrays(_read_data(handle, 8 + length, size), spans, metadata, name)
     checked = verify or size - 8 - length <= EAGER_CHECK_BYTES
     if checked:
         for array in arrays:
@@ -251,8 +251,10 @@ def _read_data(handle: BinaryIO, start: int, size: int) -> NDArray[np.uint8]:
 class CheckedArrays(Mapping[str, NDArray[Any]]):
     """The arrays of a file by name; the checksum of each is verified at its first use."""
 
-    def __init__(self, data: NDArray[np.uint8], spans: dict[str, ArraySpan], metadata: Mapping[str, Any]) -> None:
-        self._data, self._spans, self._checksums = data, spans, metadata["checksums"]
+    def __init__(
+        self, data: NDArray[np.uint8], spans: dict[str, ArraySpan], metadata: Mapping[str, Any], file: str
+    ) -> None:
+        self._data, self._spans, self._checksums, self._file = data, spans, metadata["checksums"], file
         self._aliases, transposed = metadata["aliases"], metadata["transposed"]
         if self._checksums.keys() != spans.keys():
             raise ModelFileError("it is damaged: its arrays are not those it was written with")
@@ -269,9 +271,9 @@ class CheckedArrays(Mapping[str, NDArray[Any]]):
         if name not in self._verified:
             content = self._data[span.start : span.end]
             if self._checksums[name] != format_array_entry(span.dtype, span.shape, checksum(content)):
-                raise ModelFileError(f"it is damaged: the array {name!r} is not what was written")
+                raise ModelFileError(f"{self._file!r} is damaged: the array {name!r} is not what was written")
             if span.dtype == "BOOL" and content.size and content.max() > 1:
-                raise ModelFileError(f"the array {name!r} holds a value that is neither true nor false")
+                raise ModelFileError(f"the array {name!r} of {self._file!r} has a value that is not Boolean")
             self._verified.add(name)
         array = span.view(self._data)
         return array.T if name in self._transposed else array

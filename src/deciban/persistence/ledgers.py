@@ -95,7 +95,7 @@ def read_level_arrays(schema: Section) -> list[Any]:
 
 
 def read_schema(schema: Section, eager: bool = True) -> Schema:
-    """Read a schema: the names of the classes, features and levels of a ledger; in full, also of a large file."""
+    """Read a schema in full, also of a large file; unless `eager`, the hashes of words are not computed again."""
     schema = Section(schema.header, schema.arrays, schema.name, schema.file, eager)
     return Schema(read_classes(schema), read_blocks(schema, names=True, levels=True))
 

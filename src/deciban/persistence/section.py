@@ -146,7 +146,7 @@ class Section:
     def number(
         self, name: str, minimum: float = -MAX_NUMBER, maximum: float = MAX_NUMBER, allow_nan: bool = False
     ) -> float:
-        """Return a number within bounds; an infinite one is accepted if the bounds are infinite."""
+        """Return a number within bounds, infinite only if the bounds are; or NaN with `allow_nan`."""
         number = self.value(name)
         if allow_nan and number == "nan":
             return math.nan

@@ -58,13 +58,13 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
 
 
 def dump_model(model: Model) -> bytes:
-    """Return the bytes of the file of a model."""
+    """Return the bytes of the file of a model; unlike `save`, without reading them back."""
     section = _write_model(model)
     return write_bytes(section.header, section.arrays)
 
 
 def load_model(content: bytes) -> Model:
-    """Return the model of the bytes of a file."""
+    """Return the model of bytes that `dump_model` has returned; ModelFileError if they are not what was written."""
     return read_model(read_bytes(content, "model").section())
 
 

@@ -196,7 +196,7 @@ class Full(ScoreForm):
         return scale * weights, scale * bias
 
     def contrast(self, x: Array) -> Array:
-        """Return ln p(x|k), weighted, up to terms that all classes share, for a shared covariance and complete rows."""
+        """Return weighted scores of complete rows up to terms that all classes share, for a shared covariance."""
         weights, bias = self.centred_weights
         return (x - self.centre) @ weights.T + bias
 
