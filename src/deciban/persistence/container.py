@@ -186,7 +186,7 @@ def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
 
 
 def read_bytes(content: bytes, name: str) -> Contents:
-    """Return the contents of a file given as bytes; `name` names it in errors of its arrays and sections. See `read`."""
+    """Return the contents of a file in memory; `name` names it in errors of its arrays and sections. See `read`."""
     return _read_contents(io.BytesIO(content), name, verify=False)
 
 

@@ -127,7 +127,7 @@ class Linear(ScoreForm):
         return Pieces(self._contrast_values(self.read_values(X), (k,), (l,)), {"bias": gap} if gap.any() else {})
 
     def stored_pieces(self, Z: Any, k: NDArray[np.intp], l: NDArray[np.intp]) -> Pieces:
-        """Return the pieces of CSR rows by stored value, and of absent features as `absent`; `limits` must be None."""
+        """Return the pieces of CSR rows by stored value, and of absent features as `absent`; `limits` is None."""
         x = self.read_values(Z.data)
         Z = Z.astype(np.float64)
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
