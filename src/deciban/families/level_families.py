@@ -152,15 +152,14 @@ class Categorical(Family):
         shares = Levels(np.exp(self._log_shares(separate.counts)), separate.counts.offset)
         unseen = np.exp(self._log_unseen(separate.counts))
         draw = rng.random((len(codes), part.n_features))
-        X = np.zeros(draw.shape, dtype=np.int64)
+        X, seen = np.zeros(draw.shape, dtype=np.int64), part.table.sum(axis=0)
         for j, share in enumerate(shares.tables()):
             if self.unseen == "smooth":
                 share = np.column_stack([share, unseen[:, j]])
             steps = np.cumsum(share, axis=1)
             if steps.size:
                 column = (draw[:, j, None] * steps[codes, -1:] >= steps[codes]).sum(axis=1)
-                seen = part.table[:, part.offset[j] :].sum(axis=0)
-                X[:, j] = _draw_codes(column, *separate.codes(part, j), seen, rng)
+                X[:, j] = _draw_codes(column, *separate.codes(part, j), seen[part.offset[j] :], rng)
         return X
 
     def enumerate_rows(self, part: Levels) -> EnumeratedRows | None:
