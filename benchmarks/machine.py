@@ -29,9 +29,9 @@ def memory_gib() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
-def read_status(field: str) -> float:
-    """Read a figure of this process from /proc/self/status, in MiB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+def read_status(field: str, process: int | str = "self") -> float:
+    """Read a figure of a process, by its number, from /proc, in MiB."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(field + ":")).split()[1]) / 1024
 
 

@@ -21,9 +21,8 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.sources.message_sources import list_messages
 
 from . import mail_data, mail_peers, mail_served
-from .case import Group, Line, format_seconds
-from .data import DataMissingError
-from .text_peers import PeerMissingError
+from .case import Group, Job, Line, format_seconds
+from .text import run_if_available
 from .timing import alternate
 
 ROUNDS, N_PROCESSES = 5, 15
@@ -35,26 +34,16 @@ MAX_START_SECONDS = 0.35
 DECIBAN = [sys.executable, "-c", "from deciban.cli.main import main; main()", "mail"]
 """The command `deciban mail`."""
 
-Job = tuple[str, Callable[[], Iterator[Line]]]
-
 
 def jobs(group: Group, scale: float) -> Iterator[Job]:
-    """Yield the measurements of one group, named as `python -m benchmarks --only` matches them."""
+    """Yield the measurements of one group."""
     work: dict[str, Callable[[float], Iterator[Line]]] = {}
     if group == "speed":
         work = {"learn": measure_learning, "judge": measure_classifying, "spamd": measure_server}
     elif group == "start-up":
         work = {"one message": measure_one_message}
     for name, measure in work.items():
-        yield f"{group} mail {name}", partial(present, group, name, partial(measure, scale))
-
-
-def present(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> Iterator[Line]:
-    """Yield the lines, or one that names what is absent."""
-    try:
-        yield from measure()
-    except (DataMissingError, PeerMissingError) as absent:
-        yield Line(group, f"mail {name}", "–", "absent", None, "not measured", None, str(absent))
+        yield f"{group} mail {name}", partial(run_if_available, group, f"mail {name}", partial(measure, scale))
 
 
 @contextmanager

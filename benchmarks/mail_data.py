@@ -56,8 +56,8 @@ class Mail(NamedTuple):
         return paths
 
 
-def _mail(name: str, corpus: text_data.Corpus, before: bytes = b"") -> Mail:
-    raws = [before + document.encode("latin-1") for document in corpus.documents]
+def _mail(name: str, corpus: text_data.Corpus) -> Mail:
+    raws = [document.encode("latin-1") for document in corpus.documents]
     return Mail(name, raws, (corpus.labels == "spam").astype(np.int32))
 
 

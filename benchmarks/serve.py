@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 import deciban
 
 from .case import Group, Job, Line, format_mib, format_seconds
+from .machine import read_status
 
 CLIENTS = 16
 ROUNDS = 5
@@ -45,7 +45,7 @@ EXAMPLE_ROWS = 400
 """Rows of the example table, which is repeated for long ones."""
 
 TRAIN_PEER = """
-import joblib, json, sys
+import joblib
 from sklearn.datasets import load_breast_cancer
 from sklearn.naive_bayes import GaussianNB
 joblib.dump(GaussianNB().fit(*load_breast_cancer(return_X_y=True)), "model.joblib")
@@ -61,8 +61,8 @@ def jobs(group: Group, scale: float) -> Iterator[Job]:
 
 
 @contextmanager
-def run_deciban(folder: Path, *words: str) -> Iterator[tuple[int, psutil.Process]]:
-    """Run `deciban serve` at a free port; yield the port and the process."""
+def run_deciban(folder: Path, *words: str) -> Iterator[tuple[int, int]]:
+    """Run `deciban serve` at a free port; yield the port and the number of the process."""
     log = folder / "serve.log"
     command = [sys.executable, "-m", "deciban", "serve", *words, "--port", "0", "--seconds", "600"]
     with log.open("w") as stderr:
@@ -75,7 +75,7 @@ def run_deciban(folder: Path, *words: str) -> Iterator[tuple[int, psutil.Process
             time.sleep(0.05)
         if found is None:
             raise RuntimeError(f"deciban serve did not start: {log.read_text()}")
-        yield int(found[1]), psutil.Process(process.pid)
+        yield int(found[1]), process.pid
     finally:
         process.terminate()
         process.wait()
@@ -293,7 +293,7 @@ def measure_long_table(scale: float) -> Iterator[Line]:
             file.write(head + b"\n")
             for _ in range(n_rows // EXAMPLE_ROWS):
                 file.write(lines)
-        with run_deciban(folder, "patients.deciban") as (port, process):
+        with run_deciban(folder, "patients.deciban") as (port, pid):
             mine, theirs, peaks = [], [], []
             for _ in range(3):
                 start = time.perf_counter()
@@ -303,7 +303,7 @@ def measure_long_table(scale: float) -> Iterator[Line]:
                 _predict_by_server(folder, port)
                 mine.append(time.perf_counter() - start)
             same = (folder / "ours.csv").read_bytes() == (folder / "out.csv").read_bytes()
-            peak = _read_peak_mib(process)
+            peak = read_status("VmHWM", pid)
     ratio = float(np.median(theirs) / np.median(mine))
     command_peak = max(peaks)
     ours, peer = (format_seconds(float(np.median(each))) for each in (mine, theirs))
@@ -317,13 +317,6 @@ def measure_long_table(scale: float) -> Iterator[Line]:
         format_mib(command_peak), command_peak / peak, f"≤ {format_mib(MAX_PEAK_MIB)}", peak <= MAX_PEAK_MIB,
         "greatest resident memory of the process",
     )  # fmt: skip
-
-
-def _read_peak_mib(process: psutil.Process) -> float:
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    assert found is not None
-    return int(found[1]) / 1024
 
 
 def _predict_by_command(folder: Path) -> float:

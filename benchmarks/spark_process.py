@@ -11,10 +11,11 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import deciban
+
+from .machine import read_status
 
 
 @cache
@@ -56,18 +57,13 @@ def time_once(master: str, path: str) -> float:
 
 
 def measure_once(way: str, path: str, target: str, settings: str) -> dict[str, float]:
-    """Train with a held-out report; return the peak memory of this process and of the largest Python worker."""
+    """Train with a held-out report; return the peak MiB of this process and of the largest Python worker."""
     import psutil
 
     train(path, way == "frame", target=target, **json.loads(settings))
     workers = [each.pid for each in psutil.Process().children(recursive=True) if "python" in each.name()]
-    return {"driver": read_peak("self"), "worker": max(map(read_peak, workers), default=0.0)}
-
-
-def read_peak(process: int | str) -> float:
-    """Return the largest resident memory that a process has had, in MiB."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
+    peaks = [read_status("VmHWM", worker) for worker in workers]
+    return {"driver": read_status("VmHWM"), "worker": max(peaks, default=0.0)}
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {"time": time_once, "memory": measure_once}

@@ -7,6 +7,7 @@ DECIBAN_BENCH). They are written under another name first, so that an interrupte
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -101,24 +102,21 @@ def decode(table: pa.Table) -> pa.Table:
 def write_csv(path: Path, n: int) -> None:
     """Write n rows as CSV."""
     options = pyarrow.csv.WriteOptions(quoting_style="none")
-    writer = None
-    for table in generate_batches(n):
-        table = decode(table)
-        writer = writer or pyarrow.csv.CSVWriter(path, table.schema, write_options=options)
-        writer.write_table(table)
-    if writer:
-        writer.close()
+    _write_batches(n, lambda schema: pyarrow.csv.CSVWriter(path, schema, write_options=options))
 
 
 def write_parquet(path: Path, n: int) -> None:
     """Write n rows as Parquet, text dictionary-encoded."""
-    writer = None
-    for table in generate_batches(n):
-        table = decode(table)
-        writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema, use_dictionary=True)
-        writer.write_table(table)
-    if writer:
-        writer.close()
+    _write_batches(n, lambda schema: pyarrow.parquet.ParquetWriter(path, schema, use_dictionary=True))
+
+
+def _write_batches(n: int, open_writer: Callable[[pa.Schema], Any]) -> None:
+    """Write n ≥ 1 rows to the writer that is opened with their schema."""
+    tables = map(decode, generate_batches(n))
+    first = next(tables)
+    with open_writer(first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 def find_csv(scale: float) -> Path:

@@ -45,15 +45,15 @@ def jobs(group: Group, scale: float) -> Iterator[Job]:
     else:
         work = {"Parquet": measure_parquet_memory} if group == "memory" else {}
     for name, measure in work.items():
-        yield f"{group} text {name}", partial(run_if_available, group, name, partial(measure, scale))
+        yield f"{group} text {name}", partial(run_if_available, group, f"text {name}", partial(measure, scale))
 
 
-def run_if_available(group: Group, name: str, measure: Callable[[], Iterator[Line]]) -> Iterator[Line]:
-    """Yield the lines, or one that names what is missing."""
+def run_if_available(group: Group, case: str, measure: Callable[[], Iterator[Line]]) -> Iterator[Line]:
+    """Yield the lines, or one of this case that names the corpus or peer that is missing."""
     try:
         yield from measure()
     except (DataMissingError, text_peers.PeerMissingError) as error:
-        yield Line(group, f"text {name}", "–", "absent", None, "not measured", None, str(error))
+        yield Line(group, case, "–", "absent", None, "not measured", None, str(error))
 
 
 def make_classifier(**words: Any) -> Any:

@@ -34,7 +34,7 @@ def measure_seconds(work: Callable[[], object]) -> float:
 
 
 def alternate(ours: Callable[[], object], peer: Callable[[], object], rounds: int) -> tuple[list[float], list[float]]:
-    """Time both sides, each going first in every other round."""
+    """Time both sides, each going first in every other round; only two rounds if the peer is slow."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds):
         for side in (0, 1) if turn % 2 == 0 else (1, 0):
