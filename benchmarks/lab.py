@@ -105,6 +105,16 @@ def expect_at_least(known: float) -> tuple[str, Callable[[float], bool]]:
     return f"≥ {100 * known:.1f} %", lambda share: share >= known
 
 
+def is_at_least(minimum: float, share: float) -> bool:
+    """Return whether a figure reaches a minimum."""
+    return share >= minimum
+
+
+def is_at_most(maximum: float, share: float) -> bool:
+    """Return whether a figure stays within a maximum."""
+    return share <= maximum
+
+
 NO_EXPECTATION: tuple[str, None] = ("–", None)
 
 

@@ -3,12 +3,9 @@
 The exit code is 2 if the data is missing.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -19,7 +16,7 @@ from deciban.families import column_losses, count_families, gaussian
 from deciban.metrics import Report
 from deciban.scores.bounded_forms import CONTAMINATION
 
-from . import data, machine
+from .lab import Figure, rebuild_page
 from .lab_tables import Table, cross_validate, format_table, list_tables, read_table
 from .table_models import make_our_learner, number_columns
 
@@ -141,24 +138,18 @@ def draw_rows(n: int, columns: int, rng: np.random.Generator) -> tuple[NDArray[n
     return rng.normal(y[:, None], 1.0 + 2.0 * y[:, None], (n, columns)), y
 
 
-def main() -> int:
-    """Measure and write the page; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lab_bounds", description=__doc__)
-    target = data.ROOT / "docs" / "lab" / "bounds.md"
-    parser.add_argument("--page", type=Path, default=target, help="the page to write")
-    page = parser.parse_args().page
-    try:
-        tables = [read_table(name) for name in list_tables()]
-    except data.DataMissingError as error:
-        print(error, file=sys.stderr)
-        return 2
+def measure_sections() -> tuple[str, list[Figure]]:
+    """Measure; return the sections of the page, of which no figure is expected."""
+    tables = [read_table(name) for name in list_tables()]
     tables = [table for table in tables if len(number_columns(table.frame.drop(columns=table.target))) > 1]
     sections = "".join(format_comparison(tables, model) for model in SETTINGS)
     sections += format_weights([table for table in tables if len(table.frame) <= MAX_ROWS]) + format_normal()
-    print(sections)
-    today = date.today().isoformat()
-    page.write_text(PAGE.format(date=today, machine=machine.describe(), sections=sections), encoding="utf-8")
-    return 0
+    return sections, []
+
+
+def main() -> int:
+    """Rebuild the page; return the exit code."""
+    return rebuild_page("lab_bounds", "bounds.md", PAGE, measure_sections, __doc__ or "")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from deciban import EvidenceRegression, TextClassifier, Words
 from deciban.errors import DecibanWarning
 
 from . import text_data
-from .lab import NO_EXPECTATION, Figure, format_figures, format_percent, rebuild_page
+from .lab import NO_EXPECTATION, Figure, format_figures, format_percent, is_at_least, is_at_most, rebuild_page
 from .lab_tables import format_table
 from .text_data import Corpus
 
@@ -90,19 +90,9 @@ def fit_and_score(model: Any, train: Corpus, test: Corpus) -> float:
     return float(np.mean(model.fit(*train).predict(test.documents) == test.labels))
 
 
-def is_at_least(minimum: float, share: float) -> bool:
-    """Whether a share reaches a minimum."""
-    return share >= minimum
-
-
 def is_at_least_and_above(minimum: float, other: float, share: float) -> bool:
     """Whether a share reaches a minimum and is above another share."""
     return share >= minimum and share > other
-
-
-def is_at_most(maximum: float, share: float) -> bool:
-    """Whether a share stays within a maximum."""
-    return share <= maximum
 
 
 def measure_sentences(seeds: Sequence[int] = SEEDS) -> Iterator[Figure]:

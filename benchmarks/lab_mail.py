@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from datetime import date
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from deciban.mail.evaluation.filter_metrics import FilterMetrics
 from deciban.mail.store.store_schema import HAM_AT, MODELS, SPAM_AT
 
 from . import data, lab_mail_switches, machine, mail_data, mail_peers
-from .lab import Figure, format_percent
+from .lab import Figure, format_percent, is_at_least, is_at_most
 from .lab_evidence import format_small_percent
 from .lab_mail_curves import draw_curves
 from .lab_mail_runs import SLOW, SLOW_SEEDS, Measured, Row, Slow, Submitted, submit, submit_slow
@@ -35,9 +36,9 @@ PUBLISHED = {1: (0.960, 0.953), 2: (0.967, 0.978)}
 def format_splits(done: Submitted, slow: Slow, seeds: Sequence[int]) -> tuple[str, list[Figure]]:
     """Format the results by seed, and check whether the mean is below bogofilter's."""
     rows: list[Row] = [{name: found.metrics for name, found in future.result().items()} for future in done.models]
-    add(rows, done.peers)
+    add_peers_inplace(rows, done.peers)
     few = [{name: row[name] for name in (MODELS[0], mail_peers.Bogofilter.name)} for row in rows[: len(SLOW_SEEDS)]]
-    add(few, slow)
+    add_peers_inplace(few, slow)
     sections = [
         AGAINST.format(n=len(mail_data.spamassassin().codes)),
         format_comparison(rows, seeds), format_targets(check_targets(rows)), "\n", SLOWER,
@@ -46,8 +47,8 @@ def format_splits(done: Submitted, slow: Slow, seeds: Sequence[int]) -> tuple[st
     return "".join(sections), check_targets(rows)
 
 
-def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[Measured | None]]]) -> None:
-    """Add the metrics of other filters to ours."""
+def add_peers_inplace(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[Measured | None]]]) -> None:
+    """Add the metrics of other filters to the rows of ours."""
     for name, futures in peers.items():
         for row, future in zip(rows, futures):
             found = future.result()
@@ -57,9 +58,9 @@ def add(rows: Sequence[Row], peers: Mapping[str, Sequence[Future[Measured | None
 def format_comparison(rows: Sequence[Row], seeds: Sequence[int]) -> str:
     """Format three tables: errors, ranking, verdicts."""
     names = [name for name in rows[0] if all(row[name] for row in rows)]
-    errors = by_seed(rows, names, seeds, lambda f: f.error, format_small_percent)
-    ranking = by_seed(rows, names, seeds, lambda f: f.misranked, partial(format_share, 4))
-    verdict_table = verdicts(rows, names, seeds)
+    errors = format_by_seed(rows, names, seeds, lambda f: f.error, format_small_percent)
+    ranking = format_by_seed(rows, names, seeds, lambda f: f.misranked, partial(format_share, 4))
+    verdict_table = format_verdicts(rows, names, seeds)
     return f"Errors at p ≥ ½:\n\n{errors}\n1 − AUC:\n\n{ranking}\n{VERDICTS}:\n\n{verdict_table}\n"
 
 
@@ -68,7 +69,7 @@ def mean(rows: Sequence[Row], name: str, of: Callable[[FilterMetrics], float]) -
     return float(np.mean([of(metrics) for row in rows if (metrics := row[name])]))
 
 
-def by_seed(
+def format_by_seed(
     rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int], of: Callable[[FilterMetrics], float],
     show: Callable[[float], str],
 ) -> str:  # fmt: skip
@@ -78,30 +79,16 @@ def by_seed(
     return format_table(["seed", *names], lines)
 
 
-def verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
+def format_verdicts(rows: Sequence[Row], names: Sequence[str], seeds: Sequence[int]) -> str:
     """Format lost, missed and unsure messages of the filters that give verdicts."""
     without_verdicts = {kind.name for kind in SLOW if kind.thresholds is None}
     names = [name for name in names if name not in without_verdicts]
     lines = []
     for seed, row in zip(seeds, rows):
         lines.append([str(seed), *(f"{f.lost} / {f.missed} / {f.unsure}" for name in names if (f := row[name]))])
-    means = [" / ".join(f"{mean(rows, name, of):.1f}" for of in (lost, missed, unsure)) for name in names]
+    counts = [attrgetter(count) for count in ("lost", "missed", "unsure")]
+    means = [" / ".join(f"{mean(rows, name, of):.1f}" for of in counts) for name in names]
     return format_table(["seed", *names], [*lines, ["*mean*", *means]])
-
-
-def lost(metrics: FilterMetrics) -> float:
-    """Return the number of ham with the verdict spam."""
-    return metrics.lost
-
-
-def missed(metrics: FilterMetrics) -> float:
-    """Return the number of spam with the verdict ham."""
-    return metrics.missed
-
-
-def unsure(metrics: FilterMetrics) -> float:
-    """Return the number of unsure verdicts."""
-    return metrics.unsure
 
 
 def below(most: float, share: float) -> bool:
@@ -118,10 +105,10 @@ def check_targets(rows: Sequence[Row]) -> list[Figure]:
         known = f"below bogofilter's {show(peer)}"
         found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(below, peer), show))
         found.append(Figure(f"{MODELS[0]}: {what}", f"aim: half of it, {show(peer / 2)}", ours, None, None, show))
-    for what, of, share in (("ham lost", lost, 1.0), ("unsure", unsure, 0.5)):
+    for what, of, share in (("ham lost", attrgetter("lost"), 1.0), ("unsure", attrgetter("unsure"), 0.5)):
         ours, most = mean(rows, MODELS[0], of), share * mean(rows, mail_peers.Bogofilter.name, of)
         known = f"≤ {'half of ' if share < 1 else ''}bogofilter's {most / share:.4g}"
-        found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(at_most, most), format_count))
+        found.append(Figure(f"{MODELS[0]}: {what}", known, ours, None, partial(is_at_most, most), format_count))
     return found
 
 
@@ -130,17 +117,12 @@ def check_verdicts(name: str, ours: FilterMetrics, peer: FilterMetrics) -> list[
     show = partial(format_share, 4)
     return [
         Figure(f"{name}: ham lost", f"≤ bogofilter's {peer.lost}", ours.lost, None,
-               partial(at_most, peer.lost), format_count),
+               partial(is_at_most, peer.lost), format_count),
         Figure(f"{name}: unsure", f"≤ half of bogofilter's {peer.unsure}", ours.unsure, None,
-               partial(at_most, peer.unsure / 2), format_count),
+               partial(is_at_most, peer.unsure / 2), format_count),
         Figure(f"{name}: 1 − AUC", f"≤ bogofilter's {show(peer.misranked)}", ours.misranked, None,
-               partial(at_most, peer.misranked), show),
+               partial(is_at_most, peer.misranked), show),
     ]  # fmt: skip
-
-
-def at_most(most: float, found: float) -> bool:
-    """Return whether a figure is no larger than a limit."""
-    return found <= most
 
 
 def format_count(found: float) -> str:
@@ -168,11 +150,11 @@ def format_draws(done: Submitted) -> tuple[str, list[Figure]]:
     figures: list[Figure] = []
     for model, futures in done.draws.items():
         report = DrawsReport(tuple(future.result() for future in futures))
-        lines.append([model, *(spread(*report.spread(name), name) for name in SPREAD)])
+        lines.append([model, *(format_spread(*report.spread(name), name) for name in SPREAD)])
         if model == MODELS[0]:
             figures = [
                 Figure(f"400/50/50: {what}", f"≤ {words}bogofilter's {show(np.mean(values[name]))}",
-                       report.spread(name)[0], None, partial(at_most, share * np.mean(values[name])), show)
+                       report.spread(name)[0], None, partial(is_at_most, share * np.mean(values[name])), show)
                 for what, name, words, share, show in (
                     ("ham lost", "ham_lost", "", 1.0, format_count),
                     ("unsure", "unsure", "half of ", 0.5, format_count),
@@ -181,13 +163,13 @@ def format_draws(done: Submitted) -> tuple[str, list[Figure]]:
             ]  # fmt: skip
     lines.append([
         mail_peers.Bogofilter.name,
-        *(spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
+        *(format_spread(float(np.mean(found)), float(np.std(found, ddof=1)), name) for name, found in values.items()),
     ])  # fmt: skip
     heads = ["filter", "errors at p ≥ ½", "1 − AUC", "log-loss", "ham lost", "spam missed", "unsure"]
     return f"{DRAWS}\n{format_table(heads, lines)}\n{format_targets(figures)}", figures
 
 
-def spread(mean_value: float, deviation: float, name: str) -> str:
+def format_spread(mean_value: float, deviation: float, name: str) -> str:
     """Format mean ± standard deviation."""
     if name in ("error", "one_minus_auc"):
         return f"{100 * mean_value:.2f} ± {100 * deviation:.2f} %"
@@ -204,9 +186,8 @@ def format_mailboxes(done: Submitted) -> tuple[str, list[Figure]]:
             metrics += check_verdicts(f"Enron{number}", found.metrics, done.peer_boxes[number].result().metrics)
             for kind, ours, known in zip(("spam", "ham"), recall_pair(found.metrics), PUBLISHED.get(number, ())):
                 name = f"Enron{number}, {model}: {kind} recall"
-                metrics.append(
-                    Figure(name, f"≥ {format_percent(known)}", ours, None, partial(reaches, known), format_percent)
-                )
+                meets = partial(is_at_least, known)
+                metrics.append(Figure(name, f"≥ {format_percent(known)}", ours, None, meets, format_percent))
     for number, peer in done.peer_boxes.items():
         lines.append([f"Enron{number}", mail_peers.Bogofilter.name, *format_recalls(peer.result().metrics), "–"])
     heads = [
@@ -237,11 +218,6 @@ def format_recalls(metrics: FilterMetrics) -> list[str]:
         format_percent(metrics.misranked),
         kinds,
     ]
-
-
-def reaches(least: float, share: float) -> bool:
-    """Return whether a share reaches a limit."""
-    return share >= least
 
 
 def measure(quick: bool, picture: Path) -> tuple[str, list[Figure]]:

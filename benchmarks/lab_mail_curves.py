@@ -50,19 +50,19 @@ def gather_curves(done: Submitted, slow: Slow) -> dict[str, Lines]:
         by_name |= {name: [future.result() for future in futures] for name, futures in peers.items()}
     panels = {"SpamAssassin": average_curves(by_name)}
     for (number, model), future in done.boxes.items():
-        panels.setdefault(f"Enron{number}", {})[model] = line_of([future.result()[0]])
+        panels.setdefault(f"Enron{number}", {})[model] = compute_mean_curve([future.result()[0]])
     for number, peer in done.peer_boxes.items():
-        panels[f"Enron{number}"][Bogofilter.name] = line_of([peer.result()])
+        panels[f"Enron{number}"][Bogofilter.name] = compute_mean_curve([peer.result()])
     return panels
 
 
 def average_curves(by_name: Mapping[str, Sequence[Measured | None]]) -> Lines:
     """Return the mean line of each filter over the seeds; filters that are absent are left out."""
     present = {name: [one for one in found if one is not None] for name, found in by_name.items()}
-    return {name: line_of(found) for name, found in present.items() if found}
+    return {name: compute_mean_curve(found) for name, found in present.items() if found}
 
 
-def line_of(found: Sequence[Measured]) -> tuple[Any, Any]:
+def compute_mean_curve(found: Sequence[Measured]) -> tuple[Any, Any]:
     """Return shares of lost ham, and the mean share of spam that is not caught at each."""
     x = np.arange(len(found[0].curve)) / found[0].n_ham
     return x, np.mean([one.curve for one in found], axis=0)

@@ -24,8 +24,8 @@ from . import data, mail_data
 SEED, CLUES = 0, 10
 WANTED = {"wrong": 2, "unsure": 2, "sure": 6}
 """Messages of each label: on the wrong side of ½, unsure, and right."""
-MAX_SUBJECT_CHARACTERS = 90
-"""Characters of a subject that are format_header."""
+MAX_HEADER_CHARACTERS = 90
+"""Characters of a header that are shown."""
 
 ADDRESS = re.compile(r"[^\s@<>\"(:=,;]+@")
 NUMBERS = re.compile(r"(?<![\d.])(\d{1,3})(?:\.\d{1,3}){1,3}(?!\.?\d)")
@@ -101,7 +101,7 @@ def section(number: int, label: str, raw: bytes, verdict: Verdict) -> str:
 def format_header(text: str) -> str:
     """Format a header for a page: masked, on one line, without characters of Markdown."""
     text = re.sub(r"[|<>*_`\[\]#]", "", mask(re.sub(r"^[^<]*<(\S+@\S+)>.*$", r"\1", text)))
-    return " ".join(text.split())[:MAX_SUBJECT_CHARACTERS]
+    return " ".join(text.split())[:MAX_HEADER_CHARACTERS]
 
 
 def sections() -> tuple[str, str]:

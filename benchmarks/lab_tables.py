@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,15 @@ from sklearn.model_selection import StratifiedKFold
 from deciban.metrics import Report, Scorecard
 
 from . import data, lab, machine
-from .table_models import CANDIDATES, Learn, Predict, make_our_learner, number_columns, text_columns
+from .table_models import (
+    CANDIDATES,
+    Learn,
+    Predict,
+    convert_text_to_objects,
+    make_our_learner,
+    number_columns,
+    text_columns,
+)
 
 FOLDS, SEED = 10, 0
 TARGET_TABLES = ("hepatitis", "soybean", "vote", "labor", "mushroom")
@@ -141,11 +150,9 @@ def impute_before(learn: Learn) -> Learn:
 def fit_imputer(features: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame]:
     """Return a function that imputes missing cells by statistics of these rows."""
     kinds = (number_columns(features), "mean"), (text_columns(features), "most_frequent")
+    cells = convert_text_to_objects(features)
     chosen = [
-        (
-            columns,
-            SimpleImputer(strategy=strategy, keep_empty_features=True).fit(convert_to_objects(features[columns])),
-        )
+        (columns, SimpleImputer(strategy=strategy, keep_empty_features=True).fit(cells[columns]))
         for columns, strategy in kinds
         if columns
     ]
@@ -153,18 +160,13 @@ def fit_imputer(features: pd.DataFrame) -> Callable[[pd.DataFrame], pd.DataFrame
     def fill(frame: pd.DataFrame) -> pd.DataFrame:
         new = frame.copy()
         for columns, imputer in chosen:
-            for name, values in zip(columns, imputer.transform(convert_to_objects(frame[columns])).T):
+            for name, values in zip(columns, imputer.transform(convert_text_to_objects(frame[columns])).T):
                 new[name] = pd.array(values).astype(
                     frame[name].dtype if name in text_columns(features) else "float64"
                 )
         return new
 
     return fill
-
-
-def convert_to_objects(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return text as objects with NaN for missing values, as SimpleImputer expects."""
-    return frame if not text_columns(frame) else frame.astype(object).where(frame.notna(), np.nan)
 
 
 def adult_error(learn: Learn, keep_missing: bool) -> float:
@@ -191,12 +193,7 @@ def measure_adult() -> Iterator[lab.Figure]:
         yield lab.Figure(f"{name}", text, complete, None, meets)
         kept = adult_error(make_our_learner(**options), keep_missing=True)
         most = f"≤ {lab.format_percent(complete + 0.002)}"
-        yield lab.Figure(f"{name}; all rows", most, kept, None, no_worse_than(complete + 0.002))
-
-
-def no_worse_than(most: float) -> Callable[[float], bool]:
-    """Return a test that an error is at most this."""
-    return lambda error: error <= most
+        yield lab.Figure(f"{name}; all rows", most, kept, None, partial(lab.is_at_most, complete + 0.002))
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class TunedLogistic:
 
         def loss(f: int, model: LogisticRegression) -> float:
             test = splits[f][1]
-            return float(compute_losses(model, X[test], labels[test]).sum())
+            return float(compute_losses(model, model.predict_proba(X[test]), labels[test]).sum())
 
         return search_C(refit, loss, range(self.n_folds), MIN_PEER_C, MAX_PEER_C)
 
@@ -135,9 +135,8 @@ def make_logistic(C: float) -> LogisticRegression:
     return LogisticRegression(C=C, max_iter=1000, tol=1e-5, warm_start=True)
 
 
-def compute_losses(model: Any, X: Any, labels: NDArray[np.str_]) -> NDArray[np.float64]:
-    """Return −ln p of the true class of each document."""
-    p = model.predict_proba(X)
+def compute_losses(model: Any, p: NDArray[np.float64], labels: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Return −ln p of the true class of each document, whose probabilities p the model gave."""
     own = p[np.arange(len(p)), np.searchsorted(model.classes_, labels)]
     return np.asarray(-np.log(np.maximum(own, MIN_PROBABILITY)))
 
@@ -203,8 +202,7 @@ def evaluate_learner(make: Callable[[], Any], splits: list[tuple[Corpus, Corpus]
                 continue
             p = model.predict_proba(test.documents)
         hits.append(model.classes_[p.argmax(axis=1)] == test.labels)
-        own = p[np.arange(len(p)), np.searchsorted(model.classes_, test.labels)]
-        losses.append(-np.log(np.maximum(own, MIN_PROBABILITY)))
+        losses.append(compute_losses(model, p, test.labels))
     seconds = time.process_time() - start
     return LearnerResult(np.concatenate(hits), np.concatenate(losses) if losses else None, seconds)
 
@@ -216,7 +214,9 @@ def keep_result(name: str, measure: Callable[[], Any]) -> Any:
     """
     path = find_kept_folder() / f"{name}-{hash_code()}.json"
     if not path.exists():
-        path.write_text(json.dumps(measure()), encoding="utf-8")
+        fresh = path.with_suffix(".new")  # an interrupted run leaves no partial file
+        fresh.write_text(json.dumps(measure()), encoding="utf-8")
+        fresh.replace(path)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
