@@ -320,7 +320,7 @@ def logistic(scale: float, ceiling: float) -> Iterator[Result]:
 
 
 def minimise_by_torch(X: Any, y: Any, target: float, l2: float, counts: dict[str, int]) -> float:
-    """Minimise the mean objective of logistic regression by torch to the target; return it. Adds to counts["passes"]."""
+    """Minimise the mean objective of logistic regression by torch to the target; return it. Counts the "passes"."""
     import torch
 
     weights = torch.zeros((CLASSES, X.shape[1]), device="cuda", requires_grad=True)

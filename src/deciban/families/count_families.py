@@ -283,12 +283,12 @@ class Poisson(Family):
         mute = mean == 0
         n = part.weight[:, 0] + a
         n = np.where(n == 0, part.weight.sum(), n)
-        imagined = np.where(mute, 1.0, a * mean) if a else np.ones(part.n_features)
+        pseudo_counts = np.where(mute, 1.0, a * mean) if a else np.ones(part.n_features)
         at = part.feature
-        delta = np.log1p(part.total / imagined[at]) if a else np.log(part.total)
+        delta = np.log1p(part.total / pseudo_counts[at]) if a else np.log(part.total)
         bias = -(part.per_class(part.total) + a * mean.sum()) / n
         return SparseLinear(
-            part.start, part.class_code, delta, bias, -np.log(n), np.log(imagined), np.ones(part.n_classes),
+            part.start, part.class_code, delta, bias, -np.log(n), np.log(pseudo_counts), np.ones(part.n_classes),
             hard=None if a else ~mute, mute=mute if mute.any() else None, carrier="log_factorial",
         )  # fmt: skip
 

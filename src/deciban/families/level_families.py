@@ -233,7 +233,7 @@ class Joint(Family):
         form = self.solve(part)
         X = rng.integers(0, np.array(form.level_counts, dtype=np.int64), (len(codes), part.n_features))
         total = np.logaddexp(form.log_seen, form.log_imagined)
-        # N_k / (N_k + αM), the fraction of each class's rows that are not imagined
+        # N_k / (N_k + αM), the share of each class's rows in rows and pseudo-counts
         observed = np.exp(form.log_seen - np.where(np.isneginf(total), 0.0, total))
         seen = rng.random(len(codes)) < observed[codes]
         for k in np.unique(codes[seen]):

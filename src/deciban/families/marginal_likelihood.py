@@ -152,7 +152,7 @@ def _sum_by_owner(owner: NDArray[np.intp], value: Array, n: int) -> Array:
 
 @dataclass(frozen=True)
 class Rates:
-    """Sums of Poisson counts: `total` in `weight` rows, where α rows of the `mean` are imagined."""
+    """Sums of Poisson counts: `total` in `weight` rows, to which α pseudo-observations of the `mean` are added."""
 
     total: Array
     weight: Array

@@ -97,10 +97,10 @@ def _read_labels(section: Section, classes: tuple[Any, ...]) -> NDArray[Any]:
     return labels
 
 
-def _write_parameters(estimator: Classifier, imagined: Ledger | None) -> Section:
+def _write_parameters(estimator: Classifier, pseudo: Ledger | None) -> Section:
     section = Section()
     for name, value in estimator.get_params(deep=False).items():
-        if value is imagined and imagined is not None:
+        if value is pseudo and value is not None:
             section.add(name, Section({"type": "imagined"}))
         else:
             section.add(name, _write_value(name, value))
@@ -144,19 +144,19 @@ def _write_value(name: str, value: Any) -> Section:
     )
 
 
-def _read_parameters(section: Section, imagined: Ledger | None) -> dict[str, Any]:
-    values = {name: _read_value(section.part(name), imagined) for name in section.header}
+def _read_parameters(section: Section, pseudo: Ledger | None) -> dict[str, Any]:
+    values = {name: _read_value(section.part(name), pseudo) for name in section.header}
     jobs = values.get("n_jobs")
     if isinstance(jobs, int) and abs(jobs) > MAX_N_JOBS:
         section.refuse(f"n_jobs={jobs} is beyond {MAX_N_JOBS}")
     return values
 
 
-def _read_value(section: Section, imagined: Ledger | None = None) -> Any:
+def _read_value(section: Section, pseudo: Ledger | None = None) -> Any:
     """Read an argument by its type in the file."""
     match section.text("type", among=VALUE_TYPES):
         case "imagined":
-            return imagined if imagined is not None else section.refuse("there are no pseudo-observations")
+            return section.refuse("there are no pseudo-observations") if pseudo is None else pseudo
         case "plain":
             value = section.value("value")
             is_plain = value is None or isinstance(value, (bool, int, str))

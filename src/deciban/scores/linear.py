@@ -222,13 +222,15 @@ class SparseLinear(ScoreForm):
     def log_likelihoods_without_carrier(self, X: Any) -> Array:
         """Return ln p(x|k), n×K, without the term that `carrier` names; X may be sparse."""
         Z = self.prepare_values(X)
-        unknown = self._clear_missing_inplace(Z)
+        missing = np.flatnonzero(np.isnan(Z.data))
+        rows, words = np.searchsorted(Z.indptr, missing, side="right") - 1, Z.indices[missing]
+        Z.data[missing] = 0.0
         Z = self.apply_evidence_weight(Z)
         score: Array = (Z @ self._entries(self.delta)).toarray()
         score += self.bias + np.outer(Z.sum(axis=1), self.slope) + np.outer(Z @ self.base, self.scale)
         if self.hard is not None:
             score[self._find_impossible(Z, self.hard)] = -np.inf
-        for row, v in zip(*unknown):
+        for row, v in zip(rows, words):
             score[row] -= self._absence(np.arange(self.n_classes), np.full(self.n_classes, v))
         return score
 
@@ -239,12 +241,6 @@ class SparseLinear(ScoreForm):
         Z = Z.copy()
         Z.data = Z.data * self.evidence_weight[Z.indices]
         return Z
-
-    def _clear_missing_inplace(self, Z: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """Set missing values in Z to zero; return their rows and words."""
-        at = np.flatnonzero(np.isnan(Z.data))
-        Z.data[at] = 0.0
-        return np.searchsorted(Z.indptr, at, side="right") - 1, Z.indices[at]
 
     def _absence(self, k: NDArray[Any], v: NDArray[Any]) -> Array:
         """Return the evidence of the absence of word v for class k, part of the bias: ln(1 − θ), −λ, or 0."""
@@ -273,7 +269,7 @@ class SparseLinear(ScoreForm):
         """See `ScoreForm.pieces`; CSR with the evidence of the row's words, and that of absent words as `absent`."""
         Z = self.prepare_values(X)
         missing = np.isnan(Z.data)
-        self._clear_missing_inplace(Z)
+        Z.data[missing] = 0.0
         row = np.repeat(np.arange(Z.shape[0]), np.diff(Z.indptr))
         not_absent = missing | (Z.data != 0)  # a word that is present, or missing, has no evidence of absence
         moved = np.where(not_absent, self._absence(k[row], Z.indices) - self._absence(l[row], Z.indices), 0.0)
