@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array, csr_matrix
 
 from deciban.engines import InvalidValueError, apply, summarise
+from deciban.engines.sparse import find_suspect_entry
 from deciban.errors import DecibanWarning, InputError
 from deciban.ledger import Needs
 from deciban.scores import Linear
@@ -119,6 +120,23 @@ def test_a_value_without_meaning_is_refused_where_it_stands(path, needs, value, 
     bad = caught.value
     assert (bad.rule, bad.row, bad.column, bad.count) == (rule, 437, 2, 1)
     assert bad.value == value or np.isnan(value)
+
+
+@every_path
+def test_all_values_of_a_column_that_break_the_rule_are_counted(path):
+    how, store = PATHS[path]
+    X = np.array([[0.0, -1.0, 2.0], [3.0, -2.0, -5.0], [1.0, 4.0, 0.0]])
+    with how(), pytest.raises(InvalidValueError) as caught:
+        summarise(Needs("counts", signed=False), store(X), np.zeros(3, np.int32), None, 1, 1)
+    bad = caught.value
+    assert (bad.rule, bad.row, bad.column, bad.value, bad.count) == ("negative", 0, 1, -1.0, 2)
+
+
+def test_stored_values_whose_sum_overflows_are_not_suspect():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert find_suspect_entry(csr_array([[1e308, 1e308]]), Needs("counts")) == -1
+        assert find_suspect_entry(csr_array([[1.0, np.inf, -np.inf]]), Needs("counts")) == 1
 
 
 @every_path

@@ -306,12 +306,13 @@ def test_scores_that_are_no_number_are_reported(value):
         assert score.normalise(joint.copy(), log_prior, False) == -1
         assert score.normalise(joint.copy(), log_prior, True) == -1
         assert score.find_best_classes(joint, log_prior, np.empty(2, np.intp)) == -1
+        assert score.compute_log_densities(joint, np.empty(2)) == -1
 
 
 def test_the_density_kernel_is_the_one_log_sum_exp():
     joint = np.array([[0.0, -1e5], [-1e300, -1e300], [700.0, 700.0], [-np.inf, -np.inf]])
     out = np.empty(4)
-    score.compute_log_densities(joint, out)
+    assert score.compute_log_densities(joint, out) == 0
     np.testing.assert_allclose(out, log_sum_exp(joint), rtol=1e-15)
 
 

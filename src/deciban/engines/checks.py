@@ -24,7 +24,10 @@ RULE_TEXTS = {
 
 
 class InvalidValueError(InputError):
-    """The first value that breaks a rule, and how many of its column do; callers with names reword the message."""
+    """The first value that breaks a rule, and how many of its column do among the rows checked with it.
+
+    Callers with names reword the message.
+    """
 
     def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
         self.rule, self.row, self.column, self.value, self.count = rule, row, column, value, count

@@ -35,7 +35,7 @@ def summarise_bags(
 ) -> Bags:
     """Summarise CSR rows of words into bags: counts per class, and the number of documents with each word.
 
-    A document without a word is a missing one. With `presence` each word counts once, so both are equal.
+    A document without a word is left out. With `presence` all stored values are 1, so both are one object.
     """
     present = np.flatnonzero(np.diff(X.indptr))
     if len(present) < X.shape[0]:
@@ -104,12 +104,12 @@ def encode_known(y: Any, classes: NDArray[Any], hint: str = "use labels that wer
 
 
 def match_codes(codes: Any, X: Any, n_classes: int) -> Any:
-    """Return class codes on the device of X, if X is a tensor."""
+    """Return class codes: an array as `DeviceCodes` on the device of X, if X is a tensor; others as they are."""
     return _gpu().match_codes(codes, X, n_classes) if is_tensor(X) else codes
 
 
 def keep_rows(X: Any, codes: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Return rows on a device, their codes and weights, without rows of weight zero."""
+    """Return rows on a device, codes and weights (not None) without rows of weight zero; CSR as a torch tensor."""
     return _gpu().keep_rows(X, codes, weight)
 
 
@@ -128,7 +128,7 @@ def find_highest(X: Any) -> Array:
 
 
 def average_columns(X: Any, weight: Any, skips: bool) -> Array:
-    """Return the mean of each column of rows on a device, in host memory; NaN is left out or refused."""
+    """Return the mean of each column of rows on a device, in host memory; NaN is left out (`skips`) or refused."""
     return _gpu().average_columns(X, weight, skips)
 
 

@@ -108,11 +108,11 @@ def apply(
 ) -> Any:
     """Compute ln π_k + Σ ln p(x|k) of rows, finished as wanted, on their device; single precision stays single.
 
-    `threads` is not used, as in `summarise`.
+    CSR rows have one form. `threads` is not used, as in `summarise`.
     """
     x = to_torch(parts[0])
     if is_csr(x):
-        return match_library(_apply_csr(forms, x, needs, log_prior, wanted), parts[0])
+        return match_library(_apply_csr(forms[0], x, needs[0], log_prior, wanted), parts[0])
     with on_device(x):
         if len(forms) > 1 or is_for_host(x) or not device_scores.has_definition(forms[0]):
             host = [to_numpy(part) for part in parts]
@@ -125,13 +125,12 @@ def apply(
     return match_library(result, parts[0])
 
 
-def _apply_csr(forms: Sequence[ScoreForm], x: Any, needs: Sequence[Needs], log_prior: Array, wanted: Finish) -> Any:
+def _apply_csr(form: ScoreForm, x: Any, needs: Needs, log_prior: Array, wanted: Finish) -> Any:
     """Score CSR rows: by products with the stored values on the device, or in host memory."""
-    form = forms[0]
     with on_device(x):
-        is_host = len(forms) > 1 or is_for_host(x) or not csr.can_score(form) or needs[0].unit
-        if is_host or not csr.is_valid(x, needs[0].signed, needs[0].threshold is not None):
-            scores = sparse.apply(form, csr.to_scipy(x), needs[0], log_prior, wanted, thread_count(None))
+        is_host = is_for_host(x) or not csr.can_score(form) or needs.unit
+        if is_host or not csr.is_valid(x, needs.signed, needs.threshold is not None):
+            scores = sparse.apply(form, csr.to_scipy(x), needs, log_prior, wanted, thread_count(None))
             result = to_device(scores, x.values())
             return result if wanted == "winner" else result.to(choose_type(x))
         result = allocate_result(x, len(log_prior), wanted)
@@ -173,7 +172,7 @@ def _apply_by_definition(
 def _finish_blocks(blocks: Iterator[tuple[slice, Any]], prior: Any, wanted: Finish, result: Any) -> None:
     """Write the joint scores of blocks of rows to `result`, finished as wanted.
 
-    Warn of rows that are impossible under every class; refuse overflow, after errors of any values.
+    Warn of rows that are impossible under every class; refuse overflow, after the checks of all blocks.
     """
     n_impossible, is_overflow = 0, False
     for rows, joint in blocks:
@@ -206,7 +205,7 @@ def encode_known(y: Any, classes: NDArray[Any], hint: str) -> DeviceCodes:
 
 
 def match_codes(codes: Any, X: Any, n_classes: int) -> DeviceCodes:
-    """Return class codes on the device of X."""
+    """Return an array of class codes as `DeviceCodes` on the device of X; `DeviceCodes` are returned as they are."""
     if isinstance(codes, DeviceCodes):
         return codes
     x = to_torch(X)
@@ -215,7 +214,7 @@ def match_codes(codes: Any, X: Any, n_classes: int) -> DeviceCodes:
 
 
 def keep_rows(X: Any, codes: DeviceCodes, weight: Any) -> tuple[Any, DeviceCodes, Any]:
-    """Return rows, their codes and weights without rows of weight zero."""
+    """Return rows, codes and weights (not None) without rows of weight zero; CSR rows as a torch tensor."""
     x = to_torch(X)
     with on_device(x):
         kept = weight != 0
@@ -241,7 +240,7 @@ def find_highest(X: Any) -> Array:
 
 
 def average_columns(X: Any, weight: Any, skips: bool) -> Array:
-    """Return the mean of the values of each column, in host memory; NaN is left out, or refused unless it `skips`."""
+    """Return the mean of the values of each column, in host memory; NaN is left out if `skips`, else refused."""
     x, torch = to_torch(X), import_torch()
     with on_device(x):
         one_class = DeviceCodes(torch.zeros(len(x), dtype=torch.uint8, device=x.device), np.array([len(x)]))

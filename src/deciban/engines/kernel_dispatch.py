@@ -325,7 +325,7 @@ def _add_diagonal(kernels: ModuleType, form: Diagonal, X: NDArray[Any], needs: N
     if n_done == len(X) or not needs.skips:
         return bool(n_done == len(X))
     add = kernels.add_diagonal_scores_with_missing
-    return bool(add(X[n_done:], form.mean, form.precision, form.log_norm, np.zeros(form.n_classes), out[n_done:]))
+    return bool(add(X[n_done:], form.mean, form.precision, form.log_norm, out[n_done:]))
 
 
 def _add_bounded_diagonal(form: BoundedDiagonal, X: NDArray[Any], needs: Needs, out: Array) -> bool:
@@ -385,6 +385,5 @@ def finish_by_kernel(
     if wanted == "winner":
         return int(kernels.find_best_classes(joint, log_prior, out))
     if wanted == "density":
-        kernels.compute_log_densities(joint, out)
-        return 0
+        return int(kernels.compute_log_densities(joint, out))
     return int(kernels.normalise(joint, log_prior, wanted == "log_posterior"))

@@ -231,9 +231,11 @@ def find_suspect_entry(X: Any, needs: Needs) -> int:
     if not data.size:
         return -1
     floating = data.dtype.kind == "f"
-    if (not floating or np.isfinite(data.sum())) and (needs.signed or data.min() >= 0):
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = not floating or np.isfinite(data.sum())
+    if is_finite and (needs.signed or data.min() >= 0):
         return -1
-    is_suspect = ~np.isfinite(data) if floating else np.zeros(data.shape, dtype=np.bool_)
+    is_suspect = ~np.isfinite(data)
     if not needs.signed:
         is_suspect |= data < 0
     indices = np.flatnonzero(is_suspect)
@@ -242,7 +244,9 @@ def find_suspect_entry(X: Any, needs: Needs) -> int:
 
 def invalid_entry_error(X: Any, index: int) -> InvalidValueError:
     """Return an error that names the rule, row and column of the invalid entry `X.data[index]`."""
-    value = float(X.data[index])
+    value, column = float(X.data[index]), int(X.indices[index])
     rule: Rule = "missing" if np.isnan(value) else "infinite" if np.isinf(value) else "negative"
     row = int(np.searchsorted(X.indptr, index, side="right")) - 1
-    return InvalidValueError(rule, row, int(X.indices[index]), value, 1)
+    own = X.data[X.indices == column]
+    broken = np.isnan(own) if rule == "missing" else np.isinf(own) if rule == "infinite" else own < 0
+    return InvalidValueError(rule, row, column, value, int(broken.sum()))

@@ -54,7 +54,7 @@ def limit_threads(n_threads: int) -> Iterator[None]:
 def _read_limit(name: str) -> int | None:
     """Read a limit from the environment, of nested ones ("4,2") the outermost; None unless it is positive."""
     first = os.environ.get(name, "").split(",")[0].strip()
-    return int(first) if first.isdigit() and int(first) > 0 else None
+    return int(first) if first.isdecimal() and int(first) > 0 else None
 
 
 def _resolve_n_jobs(n_jobs: int) -> int:

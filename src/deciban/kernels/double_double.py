@@ -1,8 +1,7 @@
 """Arithmetic with pairs of doubles, as in `ledger/double_double.py`, for use within other kernels."""
 
 from deciban.kernels.execution import kernel
-
-SPLITTER = 2.0**27 + 1
+from deciban.ledger.double_double import SPLITTER
 
 
 @kernel

@@ -18,7 +18,7 @@ from deciban.ledger.statistic import LEFTOVER_FRACTION
 SIMD_LANES = 8
 """Number of independent products and sums, for vector instructions."""
 
-TURNS = 8
+RATIOS_PER_LANE = 8
 """Variance ratios multiplied in each lane before a logarithm is taken: one for 64 features, and no underflow."""
 
 MIN_PRODUCT = 1e-200
@@ -35,16 +35,16 @@ def sum_log_variance_ratios(
 ) -> float:
     """Return Σ_j ln(v_j/σ²_j) of new variances v = (squares − c (x − mean)²) · share + more, given 1/σ².
 
-    Writes Σ_j (x − mean)²/v to lanes[1], and to lanes[2] a number below 0 where too little is left of the squares.
-    The step of a feature is written twice, in lanes and for the remaining features: as a function it would not be
-    vectorised.
+    `lanes` (3×`SIMD_LANES`) is overwritten: Σ_j (x − mean)²/v is the sum of lanes[1], and a number in lanes[2] is
+    below 0 where too little is left of the squares. The step of a feature is written twice, in lanes and for the
+    remaining features: as a function it would not be vectorised.
     """
     d = len(mean)
     total = 0.0
     lanes[:] = 0.0
-    for first in range(0, d, SIMD_LANES * TURNS):
+    for first in range(0, d, SIMD_LANES * RATIOS_PER_LANE):
         lanes[0] = 1.0
-        last = min(d, first + SIMD_LANES * TURNS)
+        last = min(d, first + SIMD_LANES * RATIOS_PER_LANE)
         for start in range(first, last - SIMD_LANES + 1, SIMD_LANES):
             for l in range(SIMD_LANES):
                 j = start + l
@@ -78,14 +78,16 @@ def sum_log_variance_ratios(
 @kernel
 def score_leaving_one_out(
     X: NDArray[Any], codes: NDArray[np.int32], w: Array, n: Array, mean: Array, m2: Array, variance: Array,
-    precision: Array, constant: Array, smoothing: float, epsilon: float, total: Array, weights: Array, moves: bool,
-    fixed: Array, notice: float, out: Array, todo: NDArray[np.bool_],
+    precision: Array, constant: Array, smoothing: float, epsilon: float, total: Array, weights: Array,
+    prior_moves: bool, log_prior: Array, min_score_change: float, out: Array, needs_refit: NDArray[np.bool_],
 ) -> bool:  # fmt: skip
-    """Write ln π_k + ln p(x|k) of each row without itself to `out`; set `todo` where too many digits would be lost.
+    """Write ln π_k + ln p(x|k) of each row without itself to `out`; set `needs_refit` where digits would be lost.
 
-    `total` is 2×d: the mean of each column, and its sum of squares about it. The prior is `fixed`, or follows the
-    `weights` of the classes if it `moves`. Returns False at NaN or ±∞. It is one long loop so that a tile of rows is
-    read once and stays in the cache for all classes, for the widest column and for the row's own class.
+    In those rows `out` has no meaning. `w` is empty where all rows weigh one; `total` is 2×d: the mean of each
+    column, and its sum of squares about it. If `prior_moves`, the prior follows the `weights` of the classes, and
+    `log_prior` is their logarithm, not normalised. Returns False at NaN, ±∞ and squares that overflow. It is one long
+    loop so that a tile of rows is read once and stays in the cache for all classes, the widest column and the row's
+    own class.
     """
     rows, d = X.shape
     K = len(n)
@@ -131,11 +133,11 @@ def score_leaving_one_out(
             wi = w[i] if len(w) else 1.0
             left = n[own] - wi
             if left <= LEFTOVER_FRACTION * n[own]:
-                todo[i] = True
+                needs_refit[i] = True
                 out[i] = 0.0
                 continue
             new = smoothing * widest[r] / (N - wi)
-            shared = np.log(everything - wi) if moves else 0.0
+            shared = np.log(everything - wi) if prior_moves else 0.0
             for k in range(K):
                 score = constant[k] - 0.5 * acc[k, r]
                 drift = new - epsilon
@@ -145,12 +147,12 @@ def score_leaving_one_out(
                     )
                     stretch = n[k] / left
                     score = constant[k] - 0.5 * (logs + stretch * stretch * lanes[1].sum())
-                    todo[i] = lanes[2].min() < 0.0
-                elif 0.5 * abs(drift) * steep[k] * (d + acc[k, r]) > notice:
+                    needs_refit[i] = lanes[2].min() < 0.0
+                elif 0.5 * abs(drift) * steep[k] * (d + acc[k, r]) > min_score_change:
                     logs = sum_log_variance_ratios(X[i], mean[k], variance[k], precision[k], 0.0, 1.0, drift, lanes)
                     score = constant[k] - 0.5 * (logs + lanes[1].sum())
-                prior = fixed[k]
-                if moves:
+                prior = log_prior[k]
+                if prior_moves:
                     prior = np.log(weights[k] - wi) - shared if k == own else prior - shared
                 out[i, k] = score + prior
     return True

@@ -24,7 +24,7 @@ SUM_BLOCK_BYTES = 1 << 19
 LANES = 2
 """Number of sets of sums between which the rows of a single column alternate; a power of two."""
 
-FIRST_TURNS, MAX_TURNS = 8, 1 << 14
+FIRST_LANE_ROWS, MAX_LANE_ROWS = 8, 1 << 14
 """Rows of a class that each lane sums before the lanes are merged: initially, and at most."""
 
 MAX_NEAR_SQUARE = MAX_NEAR_DEVIATION**2
@@ -89,7 +89,7 @@ def _find_wide_columns(here: Array, part: Array, limit: Array, wide: NDArray[np.
 
 @kernel
 def _add_part(unit: bool, here: Array, weight: Array, part: Array, sums: Array, lows: Array) -> None:
-    """Add the sums of a block to those of all rows, in pairs of doubles, and reset them to zero."""
+    """Add the sums of a block to those of all rows, in pairs of doubles, and reset them; `unit`: its weights too."""
     for k in range(len(here)):
         if here[k] > 0.0:
             weight[0, k] += here[k] if unit else 0.0
@@ -231,7 +231,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Arr
     n, mean = moments[0], moments[1]
     K = len(n)
     most = limit * (MAX_NEAR_SQUARE / MAX_SQUARE_RATIO)
-    turns = np.full(K, FIRST_TURNS)
+    lane_rows = np.full(K, FIRST_LANE_ROWS)
     lanes = np.zeros((K, LANES, 4))
     far, far_low = np.zeros((2, 1)), np.zeros((2, 1))
     i = _add_to_lanes(x, codes, w, skips, mean, most, lanes)
@@ -239,7 +239,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Arr
         xi, k = np.float64(x[i]), np.uint32(codes[i])
         gap = xi - mean[k, 0]
         is_far = gap * gap > most[k, 0]  # as in `_add_to_lanes`, to the bit: else the loop would not end
-        if not _merge_lanes(len(w) == 0, lanes, turns, moments, k):
+        if not _merge_lanes(len(w) == 0, lanes, lane_rows, moments, k):
             return False
         if is_far:
             gap, low = two_sum(xi, -mean[k, 0])
@@ -252,7 +252,7 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Arr
         i += _add_to_lanes(x[i:], codes[i:], w[i:], skips, mean, most, lanes)
     fine = True
     for each in range(K):
-        fine &= _merge_lanes(len(w) == 0, lanes, turns, moments, each)
+        fine &= _merge_lanes(len(w) == 0, lanes, lane_rows, moments, each)
         if n[each, 0] == 0.0:
             mean[each] = 0.0
     return fine
@@ -262,11 +262,11 @@ def fill_column(x: NDArray[Any], codes: Codes, w: Array, skips: bool, limit: Arr
 def _add_to_lanes(
     x: NDArray[Any], codes: Codes, w: Array, skips: bool, mean: Array, most: Array, lanes: Array
 ) -> int:
-    """Add rows to the lanes of their classes, up to an outlier, or a row whose lane has no turn left.
+    """Add rows to the lanes of their classes, up to an outlier, or a row whose lane takes no more before a merge.
 
-    Returns the number of rows before that one. A lane has the turns left, Σ w, Σ w (x − mean) and Σ w (x − mean)²;
-    without weights, Σ w is the turns at the last merge, less those left. One sum less takes a seventh of the time
-    away, and a loop without code for merges a third.
+    Returns the number of rows before that one. A lane has the number of rows that it still takes, Σ w,
+    Σ w (x − mean) and Σ w (x − mean)²; without weights, Σ w is that number at the last merge, less the present one.
+    One sum less takes a seventh of the time away, and a loop without code for merges a third.
     """
     for i in range(len(x)):
         xi = np.float64(x[i])
@@ -286,10 +286,10 @@ def _add_to_lanes(
 
 
 @kernel
-def _merge_lanes(unit: bool, lanes: Array, turns: NDArray[np.int64], moments: MomentArrays, k: Any) -> bool:
+def _merge_lanes(unit: bool, lanes: Array, lane_rows: NDArray[np.int64], moments: MomentArrays, k: Any) -> bool:
     """Merge the lanes of class k into its moments, reset them, and double the rows until the next merge.
 
-    `unit`: no row has a weight. Returns False where the sums are not finite.
+    `unit`: all rows weigh one. Returns False where the sums are not finite.
     """
     here, drift, squares = np.zeros(2), np.zeros((2, 1)), np.zeros((2, 1))
     for lane in range(LANES):
@@ -298,11 +298,11 @@ def _merge_lanes(unit: bool, lanes: Array, turns: NDArray[np.int64], moments: Mo
         drift[0, 0] += lanes[k, lane, 2]
         squares[0, 0] += lanes[k, lane, 3]
         lanes[k, lane] = 0.0
-        lanes[k, lane, 0] = turns[k]
-        lanes[k, lane, 1] = turns[k] if unit else 0.0
+        lanes[k, lane, 0] = lane_rows[k]
+        lanes[k, lane, 1] = lane_rows[k] if unit else 0.0
     if here[0] == 0.0:
         return True
-    turns[k] = min(2 * turns[k], MAX_TURNS)
+    lane_rows[k] = min(2 * lane_rows[k], MAX_LANE_ROWS)
     return _merge_sums((here[0], here[1]), (drift[0], drift[1]), (squares[0], squares[1]), moments, k)
 
 

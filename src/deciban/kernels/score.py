@@ -71,11 +71,11 @@ def add_diagonal_scores(X: NDArray[Any], mean: Array, precision: Array, constant
 
 @kernel
 def add_diagonal_scores_with_missing(
-    X: NDArray[Any], mean: Array, precision: Array, log_norm: Array, bias: Array, out: Array
+    X: NDArray[Any], mean: Array, precision: Array, log_norm: Array, out: Array
 ) -> bool:
-    """Add bias_k + Σ_j log_norm_kj − ½ precision_kj (x_j − mean_kj)² over the features that are present."""
+    """Add Σ_j log_norm_kj − ½ precision_kj (x_j − mean_kj)² over the features that are present."""
     rows, d = X.shape
-    K = len(bias)
+    K = len(mean)
     tile = np.empty((d, TILE_ROWS))
     acc = np.empty(TILE_ROWS)
     non_finite = 0.0
@@ -85,7 +85,7 @@ def add_diagonal_scores_with_missing(
             for j in range(d):
                 tile[j, r] = X[start + r, j]
         for k in range(K):
-            acc[:] = bias[k]
+            acc[:] = 0.0
             for j in range(d):
                 for r in range(height):
                     gap = tile[j, r] - mean[k, j]
@@ -260,18 +260,25 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
 
 
 @kernel
-def compute_log_densities(joint: Array, out: Array) -> None:
-    """Write ln p(x) = ln Σ_k p(x, k) of each row to `out`; −∞ where every class is impossible."""
+def compute_log_densities(joint: Array, out: Array) -> int:
+    """Write ln p(x) = ln Σ_k p(x, k) of each row to `out`; −∞ where every class is impossible.
+
+    Returns 0, or −1 at a score that is NaN or +∞.
+    """
     rows, K = joint.shape
     for i in range(rows):
         top = joint[i, 0]
         for k in range(1, K):
             top = max(top, joint[i, k])
-        total = 0.0
-        if top > -np.inf:
+        out[i] = -np.inf
+        if top != -np.inf:
+            total = 0.0
             for k in range(K):
                 total += np.exp(joint[i, k] - top)
-        out[i] = top + np.log(total) if top > -np.inf else -np.inf
+            if not total >= 1.0:
+                return -1
+            out[i] = top + np.log(total)
+    return 0
 
 
 @kernel
@@ -305,10 +312,11 @@ def score_posteriors(
     scores: Array, truth: NDArray[np.int32], w: Array, known: NDArray[np.bool_], edges: Array,
     confusion: Array, unknown: Array, bins: Array, squares: Array, rows: NDArray[np.int64], losses: Array,
 ) -> bool:  # fmt: skip
-    """Add rows of ln p(k|x) to the sums of a `Scorecard`, and write their losses (n×2).
+    """Add rows of ln p(k|x) to the sums of a `Scorecard`, which describes them; write the losses of each row (n×2).
 
-    `w` is empty where all rows weigh one; `known` has one line for all rows or one for each. Returns False at NaN.
-    It is one long loop because predicted class, confidence and losses of a row need the same few numbers.
+    A loss without a value is NaN. `w` is empty where all rows weigh one; `known` has one line for all rows or one for
+    each. Returns False at NaN. It is one long loop because predicted class, confidence and losses of a row need the
+    same few numbers.
     """
     n, K = scores.shape
     B = bins.shape[1]
