@@ -18,6 +18,14 @@ collect_ignore = [folder for name, folders in OPTIONAL_FOLDERS.items() if not fi
 # which must be there before NumPy is, they sleep at once. How many there are does not change.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
+if find_spec("torch") and find_spec("triton"):
+    import torch
+
+    # Without a GPU, Triton's interpreter runs the kernels. Triton and deciban read this when they are imported, by
+    # whichever test is collected first.
+    if not torch.cuda.is_available():
+        os.environ["TRITON_INTERPRET"] = "1"
+
 
 @pytest.fixture(autouse=True)
 def no_figure_stays_open() -> Iterator[None]:

@@ -1,7 +1,9 @@
-"""The device of these tests: a GPU; without one, host memory, where Triton's interpreter runs the kernels."""
+"""The device of these tests: a GPU; without one, host memory, where Triton's interpreter runs the kernels.
+
+The conftest of the repository chooses the interpreter.
+"""
 
 import importlib.util
-import os
 
 import pytest
 
@@ -26,10 +28,8 @@ else:
     import torch
 
     HAS_GPU = torch.cuda.is_available()
-    if not HAS_GPU:
-        os.environ["TRITON_INTERPRET"] = "1"  # before Triton compiles anything
-        if importlib.util.find_spec("triton") is not None:
-            _mend_interpreter()
+    if not HAS_GPU and importlib.util.find_spec("triton") is not None:
+        _mend_interpreter()
 
 
 def pytest_report_header():
