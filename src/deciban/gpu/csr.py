@@ -20,7 +20,7 @@ MAX_WHOLE = float(1 << 53)
 
 
 def to_scipy(x: Any) -> Any:
-    """Copy CSR rows to a matrix of SciPy in host memory."""
+    """Copy CSR rows to a matrix of SciPy in host memory; refuse pointers and columns out of range."""
     from scipy.sparse import csr_array
 
     check_pointers(x)

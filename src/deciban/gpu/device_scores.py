@@ -161,7 +161,7 @@ def _make_lookup_scorer(form: Lookup, x: Any) -> Callable[[Any], Any]:
 
 
 def finish(joint: Any, log_prior: Any, wanted: str) -> tuple[Any, Any]:
-    """Return scores finished as `scores.finish` does, and which rows are impossible under every class."""
+    """Return scores finished as `scores.finish` does, and which rows are impossible; None for joint and density."""
     torch = import_torch()
     if wanted == "joint":
         return joint, None

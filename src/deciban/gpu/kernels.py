@@ -3,10 +3,9 @@
 A program reads tiles of rows, one after the other, and writes one result for all of them; the results of programs are
 added in their order, so the same rows give the same bits. Moments are sums of the rows in their own order, by
 products with the indicators of the classes, in the matrix units: a number is split into two or three of type
-bfloat16, whose products with 0 and 1 are exact. Counts are sums of rows in the order of
-`order_kernels.order_rows`: blocks of
-rows, each sorted by class. A program reads the rows of one class in some blocks, and programs of the same blocks run
-side by side, so that what one reads of the memory is in the cache for the others.
+bfloat16, whose products with 0 and 1 are exact. Counts are sums of rows in the order of `order_kernels.order_rows`:
+blocks of rows, each sorted by class. A program reads the rows of one class in some blocks, and programs of the same
+blocks run side by side, so that what one reads of the memory is in the cache for the others.
 
 Importing this module imports Triton. Letters: n rows, d features, K classes; names in capitals are fixed when a
 kernel is compiled. `SPLITS` is 0 where the interpreter runs a kernel, which has no products of bfloat16. `UNIT`

@@ -65,7 +65,7 @@ class DeviceCodes:
 
 
 def encode(y: Any) -> tuple[NDArray[Any], DeviceCodes]:
-    """Return the classes in order, in host memory, and each row's index among them, on the device."""
+    """Return the classes of contiguous labels in order, in host memory, and each row's index, on the device."""
     torch = import_torch()
     blocks = launch.count_labels(y)
     if blocks is not None:

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import add
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.gpu.tensors import import_torch, to_device, to_numpy, type_name
+
+if TYPE_CHECKING:
+    from deciban.gpu.labels import DeviceCodes
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 """Whether Triton's interpreter runs the kernels, on tensors in host memory."""
@@ -144,7 +147,7 @@ class ClassOrder:
         return int(self.offsets.shape[1]) - 1
 
     def split(self, block_sums: int) -> Sequence[Any]:
-        """Return the offsets of blocks in parts with at most `MAX_PARTIAL_SUMS`, so many of each block."""
+        """Return the offsets in parts of blocks with at most `MAX_PARTIAL_SUMS` together, `block_sums` of each."""
         most = max(1, MAX_PARTIAL_SUMS // block_sums)
         return (self.offsets,) if self.n_blocks <= most else cast(Sequence[Any], self.offsets.split(most))
 
@@ -180,17 +183,9 @@ def _find_centre(x: Any, out: Any, wide: bool) -> None:
     n, d = x.shape
     step = max(1, n // DEVICE_SAMPLE_ROWS)
     _kernels().find_centre[(ceil_div(d, 16),)](
-        x,
-        out,
-        d,
-        step * x.stride(0),
-        x.stride(1),
-        min(ceil_div(n, step), DEVICE_SAMPLE_ROWS),
-        DEVICE_SAMPLE_ROWS,
-        16,
-        wide,
-        num_warps=4,
-    )
+        x, out, d, step * x.stride(0), x.stride(1), min(ceil_div(n, step), DEVICE_SAMPLE_ROWS), DEVICE_SAMPLE_ROWS,
+        16, wide, num_warps=4,
+    )  # fmt: skip
 
 
 def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool) -> tuple[Array, Array] | None:
@@ -221,8 +216,11 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
     return total[:-1].reshape(size, K, d), total[-1] if centre is None else centre
 
 
-def sum_counts(x: Any, codes: Any, threshold: float | None) -> NDArray[np.int64] | None:
-    """Return Σ x, or the number of rows above the threshold, by class and column; None except for small counts."""
+def sum_counts(x: Any, codes: "DeviceCodes", threshold: float | None) -> NDArray[np.int64] | None:
+    """Return Σ x, or the number of rows above the threshold, by class and column.
+
+    None unless values are whole numbers from 0 to 65535, or with a threshold finite.
+    """
     if not can_launch(x) or type_name(x) not in ("uint8", "float32", "int32", "int16"):
         return None
     torch, d, K, order = import_torch(), x.shape[1], len(codes.rows), codes.order
@@ -276,7 +274,7 @@ def _count_bytes(x: Any, order: ClassOrder, K: int, threshold: int) -> NDArray[n
     return to_numpy(reduce(add, map(count_part, order.split(K * 4 * d))))
 
 
-def count_levels(x: Any, codes: Any, V: int) -> NDArray[np.int64] | None:
+def count_levels(x: Any, codes: "DeviceCodes", V: int) -> NDArray[np.int64] | None:
     """Return the number of rows with each of the levels 0, 1, …, V − 1, K × V × d; other values are not counted."""
     if not can_launch(x) or type_name(x) not in ("uint8", "int8", "int16", "int32", "int64") or V > MAX_KERNEL_LEVELS:
         return None
@@ -301,7 +299,10 @@ def count_levels(x: Any, codes: Any, V: int) -> NDArray[np.int64] | None:
 
 
 def count_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray[np.int64] | None:
-    """Return Σ x of CSR rows, or the number of stored values above the threshold, by class; None unless whole."""
+    """Return Σ x of CSR rows, or the number of stored values above the threshold, by class, K×d.
+
+    None unless values are whole numbers from 0 to 65535, or with a threshold finite, and columns in rising order.
+    """
     values = x.values()
     if not can_launch(values) or type_name(values) not in ("float32", "float64", "int32", "int64", "uint8", "int16"):
         return None

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.gpu.labels import DeviceCodes
 from deciban.gpu.launch import (
     INTERPRETED,
     SMALL_TYPES,
@@ -53,8 +54,8 @@ def choose_units(deviation: Array) -> Array:
     return np.exp2(-np.clip(exponent, -MAX_UNIT_EXPONENT, MAX_UNIT_EXPONENT))
 
 
-def sum_products(x: Any, codes: Any, centre: Array, deviation: Array) -> Array | None:
-    """Return Σ (x_i − c_i)(x_j − c_j) by class, K × d × d, about centres of the classes; NaN spoils all of it.
+def sum_products(x: Any, codes: DeviceCodes, centre: Array, deviation: Array) -> Array | None:
+    """Return Σ (x_i − c_i)(x_j − c_j) by class, K × d × d, about centres of the classes; None at NaN and ±∞.
 
     The deviations of classes and columns, K × d, are rounded to units, in which the products are summed.
     """

@@ -116,8 +116,8 @@ def stream_parquet(
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    file = ParquetFile(path)
-    schema = file.schema_arrow
+    with ParquetFile(path) as file:
+        schema, n_groups = file.schema_arrow, file.num_row_groups
     if target not in schema.names:
         raise InputError(f"{path} has no column {target!r}. Hint: one of {', '.join(schema.names)}")
     features = [field for field in schema if field.name != target]
@@ -133,7 +133,7 @@ def stream_parquet(
     step = _choose_batch_rows(batch_rows, len(features) * dtype.itemsize)
 
     def read() -> Iterator[HostBatch]:
-        for table in _read_row_groups(path, file.num_row_groups):
+        for table in _read_row_groups(path, n_groups):
             for a in range(0, len(table), step):
                 part = table.slice(a, step)
                 columns = [part.column(field.name).to_numpy() for field in features]
@@ -146,11 +146,15 @@ def _read_row_groups(path: str | PathLike[str], n_groups: int) -> Iterator[Any]:
     """Yield the row groups of a Parquet file as tables; some are read at the same time."""
     from pyarrow.parquet import ParquetFile
 
+    def read(group: int) -> Any:
+        with ParquetFile(path) as file:
+            return file.read_row_group(group)
+
     with ThreadPoolExecutor(MAX_ROW_GROUPS_AHEAD) as pool:
         ahead: deque[Future[Any]] = deque()
         for i in range(n_groups + MAX_ROW_GROUPS_AHEAD):
             if i < n_groups:
-                ahead.append(pool.submit(lambda group: ParquetFile(path).read_row_group(group), i))
+                ahead.append(pool.submit(read, i))
             if ahead and (len(ahead) > MAX_ROW_GROUPS_AHEAD or i >= n_groups):
                 yield ahead.popleft().result()
 
@@ -165,7 +169,7 @@ def _choose_batch_rows(given: int | None, row_bytes: int) -> int:
 def _copy_ahead(
     batches: Iterator[HostBatch], shape: tuple[int, int], dtype: np.dtype[Any], device: str, pinned: bool = False
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield batches on a device, the next one on its way; in host memory they are tensors of the same memory."""
+    """Yield batches on a device, the next one on its way; on "cpu" each is a copy in host memory."""
     torch = import_torch()
     if _find_device_type(device) == "cpu":
         with ThreadPoolExecutor(1) as pool:

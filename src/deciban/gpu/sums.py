@@ -38,7 +38,6 @@ MAX_SINGLE_ERROR = 2e-6
 MAX_DOUBLE_ERROR = 1e-12
 """The largest such error of numbers in double precision."""
 
-
 MIN_SINGLE_SQUARE = 1e-30
 """The smallest mean of squares that is summed in single precision, whose smallest normal number is 1e-38."""
 
@@ -114,14 +113,14 @@ def _is_underflow(n: Array, total: Array, squares: Array) -> bool:
     return bool(np.where(squares > 0, squares < MIN_SINGLE_SQUARE * n, total != 0).any())
 
 
-def _is_far_off(n: Array, total: Array, squares: Array, unit: float, least: float, most: float) -> bool:
-    """Return whether any variance about this centre may be less accurate than wanted.
+def _is_far_off(n: Array, total: Array, squares: Array, value_error: float, sum_error: float, limit: float) -> bool:
+    """Return whether the relative error of any variance about this centre may be above the limit.
 
     Squares about a centre that is r variances away are 1 + r times as large as those about the mean, and their error.
     """
     left = squares - divide(total**2, n)
-    error = (least + divide(np.full_like(n, unit), np.sqrt(n))) * squares
-    return bool(((squares > 0) & (error > most * left)).any())
+    error = (sum_error + divide(np.full_like(n, value_error), np.sqrt(n))) * squares
+    return bool(((squares > 0) & (error > limit * left)).any())
 
 
 def define_moments(x: Any, codes: Any, weight: Any, centre: Array, K: int) -> tuple[Array, Array, Array]:
@@ -142,7 +141,7 @@ def define_moments(x: Any, codes: Any, weight: Any, centre: Array, K: int) -> tu
 
 
 def _indicators(codes: Any, weight: Any, block: slice, K: int) -> Any:
-    """Return the indicators of the classes of rows, K×n, times their weights, in double precision."""
+    """Return indicators of classes, K×n, times weights: `codes` are of the block's rows, `weight` of all rows."""
     torch = import_torch()
     one = torch.zeros((K, len(codes)), dtype=torch.float64, device=codes.device)
     value = torch.ones(len(codes), dtype=torch.float64, device=codes.device) if weight is None else weight[block]
@@ -250,7 +249,7 @@ def define_scatter(x: Any, codes: DeviceCodes, weight: Any, centres: Moments) ->
 
 
 def _sum_products(x: Any, rows: Any, weight: Any, centre: Array, wide: bool) -> tuple[Array, Array, Array]:
-    """Return the weights, drifts and products of pairs of features about a centre; pairs share them unless `wide`."""
+    """Return weights, drifts and products of pairs of features about a centre; weights are 0 unless `wide`."""
     torch, d = import_torch(), x.shape[1]
     c = to_device(centre, x)
     products, n = torch.zeros((2, d, d), dtype=torch.float64, device=x.device)

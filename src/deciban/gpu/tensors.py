@@ -49,9 +49,9 @@ def import_torch() -> ModuleType:
 
 
 def to_torch(X: Any, name: str = "X") -> Any:
-    """Return X as a torch tensor of the same memory, dense booleans as uint8; refuse sparse ones but CSR.
+    """Return X as a torch tensor of the same memory, dense booleans as uint8.
 
-    Errors give it the name of its argument.
+    Refuses sparse ones but CSR, and types other than `ROW_TYPES`; errors give it the name of its argument.
     """
     torch = import_torch()
     if isinstance(X, torch.Tensor):
@@ -134,7 +134,7 @@ def is_torch(X: Any) -> bool:
 
 
 def to_device(array: Any, like: Any) -> Any:
-    """Copy a NumPy array to a torch tensor on the device of another one."""
+    """Return a NumPy array as a torch tensor on the device of another one; in host memory it is not copied."""
     return import_torch().as_tensor(np.ascontiguousarray(array), device=like.device)
 
 
