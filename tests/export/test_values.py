@@ -195,6 +195,8 @@ def test_names_that_differ_in_case_alone_are_refused_where_the_database_takes_th
         ({"to": "sql", "table": "a\0b"}, "zero byte"),
         ({"to": "sql", "table": ""}, "empty"),
         ({"to": "sql", "evidence": True, "classes": ("ill", "dead")}, "none of the 2 classes"),
+        ({"to": "sql", "evidence": True, "classes": ("ill", "ill")}, "two different classes"),
+        ({"to": "sql", "evidence": True, "classes": ("ill",)}, "must name two classes"),
     ],
 )
 def test_impossible_wishes_are_refused(options, message):

@@ -99,7 +99,7 @@ class ExportedModel(Model):
         new.options = replace(self.options, prior=prior)
         new._scorer = scorer.with_prior(prior.solve(scorer.rows))
         if self.calibration is not None:
-            self.calibration.shift(new._scorer.solved.log_prior)
+            self.calibration.shift(new._scorer.solved.log_prior)  # refused here, not at the first prediction
         return new
 
     def __repr__(self) -> str:

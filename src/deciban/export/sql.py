@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from deciban.errors import InputError, did_you_mean, unknown_class_error
+from deciban.errors import InputError, did_you_mean
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Document, Term
 from deciban.export.sql_calibration import IMPOSSIBLE_SCORE, calibrate
@@ -43,8 +43,8 @@ class SqlOptions:
     """The table that a query reads, what it keeps of it, and what it returns.
 
     `keys` are columns that the result keeps. `tokens` names the table of tokens of each text, whose column `row`
-    refers to the first key. `pair` are two classes, for and against which the evidence is; without it these are the
-    prediction and the next probable class.
+    refers to the first key. `pair` are the indices of two classes, for and against which the evidence is; without it
+    these are the prediction and the next probable class.
     """
 
     dialect: Dialect = "duckdb"
@@ -52,7 +52,7 @@ class SqlOptions:
     schema: str | None = None
     keys: Sequence[str] = ()
     evidence: bool = False
-    pair: tuple[str, str] | None = None
+    pair: tuple[int, int] | None = None
     tokens: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -282,7 +282,8 @@ class Query:
         """
         if self.K < 2:
             raise InputError("evidence compares two classes, and this model has one")
-        pick = self._pick_pair() if self.options.pair is not None else self._pick_best(below)
+        pair = self.options.pair
+        pick = self._pick_best(below) if pair is None else self._pick_pair(*pair)
         factor = DECIBAN * (self.calibration or {}).get("t", 1.0)
         possible = [e.negate(e.is_one(e.column(f"deciban_i{k}"))) for k in sorted(self.impossible)]
         values = []
@@ -291,14 +292,8 @@ class Query:
             values.append(e.when((e.join_conditions(possible, exp.And), value)) if possible else value)
         return [*values, e.multiply(e.number(DECIBAN), pick(below))]
 
-    def _pick_pair(self) -> Callable[[Sequence[Expression]], Expression]:
+    def _pick_pair(self, k: int, l: int) -> Callable[[Sequence[Expression]], Expression]:
         """Return the function that contrasts two given classes."""
-        assert self.options.pair is not None
-        classes = self.document["classes"]
-        for name in self.options.pair:
-            if name not in classes:
-                raise unknown_class_error(name, classes)
-        k, l = (classes.index(name) for name in self.options.pair)
         return lambda each: e.minus(each[k], each[l])
 
     def _pick_best(self, below: Sequence[Expression]) -> Callable[[Sequence[Expression]], Expression]:

@@ -32,7 +32,7 @@ Parts = list[tuple[Expression | None, float]]
 
 @dataclass(frozen=True)
 class NumberTerms:
-    """Writes the terms of numbers for K classes; with two classes, the second less the reference class."""
+    """Writes the terms of numbers for K classes; with two classes, the other one less the reference class."""
 
     speller: Speller
     steps: QuerySteps

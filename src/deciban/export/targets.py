@@ -82,9 +82,9 @@ def export_model(
     contents: str | bytes
     if to == "sql":
         from deciban.export.sql import SqlOptions, write_sql
-        from deciban.sources.arrow_cells import format_label
+        from deciban.model.table_explanations import find_class_pair
 
-        pair = None if classes is None else (format_label(classes[0]), format_label(classes[1]))
+        pair = None if classes is None else find_class_pair(model, classes)
         contents = write_sql(
             portable, SqlOptions(dialect, table, schema, tuple(keys), evidence, pair, dict(tokens or {}))
         )

@@ -88,7 +88,7 @@ class Ledger:
     def choose(self, columns: Sequence[Sequence[int] | None]) -> Self:
         """Return the ledger of these features alone, given by number for each block; a block without any is dropped.
 
-        None leaves a block as it is.
+        None leaves a block as it is. Raises UndefinedError for some features of a joint table.
 
         >>> from deciban import BernoulliNB
         >>> ledger = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"]).ledger_

@@ -121,15 +121,15 @@ def _choose_names(names: tuple[str, ...] | Vocabulary, features: Sequence[int]) 
 def sort_classes(labels: Iterable[Label]) -> list[Label]:
     """Sort class labels: texts that are all numbers by their size, everything else as Python sorts it.
 
-    >>> sort_classes({"10", "9"}), sort_classes({"b", "10", "9"})
-    (['9', '10'], ['10', '9', 'b'])
+    >>> sort_classes({"10", "9"}), sort_classes({"b", "10", "9"}), sort_classes({"nan", "10", "9"})
+    (['9', '10'], ['10', '9', 'b'], ['10', '9', 'nan'])
     """
     found = list(labels)
     try:
-        texts = all(isinstance(label, str) for label in found)
-        return sorted(found, key=lambda label: (float(label), label)) if texts else sorted(found)
+        are_numbers = all(isinstance(label, str) and float(label) == float(label) for label in found)  # not NaN
     except ValueError:
-        return sorted(found)
+        are_numbers = False
+    return sorted(found, key=lambda label: (float(label), label)) if are_numbers else sorted(found)
 
 
 def feature_names(schema: Schema) -> Sequence[str]:
