@@ -36,7 +36,7 @@ def find_codes(
 ) -> int:  # fmt: skip
     """Write the code of each text to `out`, −1 if missing, UNKNOWN if new; return how many are new; −1 at a long one.
 
-    The length is in the highest byte of the second word: "a" and "a" followed by NUL differ.
+    The length is in the highest byte of the second word: "a" and "a" followed by NUL differ. `missing` may be empty.
     """
     new, last_start = 0, len(utf8) - 16  # from which sixteen bytes can be loaded
     for i in range(len(out)):

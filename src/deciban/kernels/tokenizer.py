@@ -240,7 +240,8 @@ def find_tokens(
 ) -> None:  # fmt: skip
     """Write the tokens of at least `min_characters` in the documents of `order`; `bounds` is where those of each end.
 
-    A document with a character whose lower case depends on its context is marked in `special`, and has no tokens.
+    A document with a character whose lower case depends on its context is marked in `special`, and has no tokens. The
+    arrays of `tokens` have space for all (see `text.lexicon.TokenBuffers`).
 
     Runs of bytes are found 64 bytes at a time, then each is read, eight bytes at a time where it is ASCII, else by
     character; all in one loop, since a call for each run would take longer than the run. Tokens are looked up by

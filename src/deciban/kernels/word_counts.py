@@ -68,10 +68,8 @@ def count_documents(
 ) -> int:  # fmt: skip
     """Add documents from `first` on to the sums of their classes.
 
-    Returns the document at which `entries` is full, or the number of documents.
-
-    Consecutive documents should be of one class: its words are summed in one array, and become entries
-    when the class changes.
+    Returns the document at which `entries` is full, or the number of documents. Consecutive documents should be of
+    one class: its words are summed in one array, and become entries when the class changes, the last by `flush`.
     """
     is_plain = length == PLAIN and values != LOG
     for i in range(first, len(codes)):

@@ -95,8 +95,8 @@ def look_up(
 ) -> bool:
     """Write the numbers of tokens from state[AT] on to `out`, NO_WORD for a new one unless it is added (`grow`).
 
-    Updates `state`. Returns False where the table might exceed `limit` words: enlarge it and call again.
-    The slots of a block of tokens are fetched before the first of them is examined.
+    Updates `state`. Returns False where the table might exceed `limit` words: enlarge it and call again. Its `text`
+    has space for all tokens. The slots of a block of tokens are fetched before the first of them is examined.
     """
     hashes, contents, sizes, texts = tokens
     slots, known, begin, size, text = table
