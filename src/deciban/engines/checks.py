@@ -24,10 +24,7 @@ RULE_TEXTS = {
 
 
 class InvalidValueError(InputError):
-    """The first value that breaks a rule, and how many of its column do among the rows checked with it.
-
-    Callers with names reword the message.
-    """
+    """The first value that breaks a rule, and how many do in its column and block of rows; callers may reword it."""
 
     def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
         self.rule, self.row, self.column, self.value, self.count = rule, row, column, value, count

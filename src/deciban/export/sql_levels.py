@@ -143,14 +143,15 @@ class LevelTerm:
     ) -> Callable[[str, int], Expression | None]:
         """Define a table of the levels in `steps` and join it in the next step; return the lookup of its columns.
 
-        Where cells are given, its column "c" has the number of each level's cell.
+        Where cells are given, its column "c" has the number of each level's cell, len(cells) for other levels.
         """
         name = f"deciban_levels_{number}"
         keys = [f"{name}_v{i}" for i in range(len(self.values))]
         columns = [("s", k, row) for k, row in enumerate(self.scores) if any(row) or self.refuses_unseen]
         columns += [("i", k, [float(flag) for flag in row]) for k, row in enumerate(self.dead) if any(row)]
         if cells is not None:
-            columns.append(("c", 0, self._number_cells(cells)))
+            places = {cell: n for n, cell in enumerate(cells)}
+            columns.append(("c", 0, [places.get(level, len(cells)) for level in self.levels]))
         place = {level: v for v, level in enumerate(self.levels)}
         rows = [
             [*literals, *(e.label(row[place[level]]) for _, _, row in columns)]
@@ -162,11 +163,6 @@ class LevelTerm:
         same = [e.compare(value, exp.EQ, e.column(key)) for value, key in zip(self.values, keys)]
         steps.join(exp.to_table(name), e.join_conditions(same, exp.And))
         return lambda kind, k: e.column(named[kind, k]) if (kind, k) in named else None
-
-    def _number_cells(self, cells: Sequence[str]) -> list[int]:
-        """Return the index of each level in `cells`; len(cells) for levels that are not in it."""
-        numbers = {cell: n for n, cell in enumerate(cells)}
-        return [numbers.get(level, len(cells)) for level in self.levels]
 
     def find_cell(self, cells: Sequence[str], joined: Expression | None) -> Expression:
         """Return the SQL expression of the index in `cells`, the levels that a table of pairs counts separately.

@@ -261,10 +261,7 @@ def normalise(joint: Array, log_prior: Array, logarithm: bool) -> int:
 
 @kernel
 def compute_log_densities(joint: Array, out: Array) -> int:
-    """Write ln p(x) = ln Σ_k p(x, k) of each row to `out`; −∞ where every class is impossible.
-
-    Returns 0, or −1 at a score that is NaN or +∞.
-    """
+    """Write ln p(x) = ln Σ_k p(x, k) of each row to `out`, −∞ for impossible rows; return −1 at NaN or +∞, else 0."""
     rows, K = joint.shape
     for i in range(rows):
         top = joint[i, 0]
@@ -314,9 +311,8 @@ def score_posteriors(
 ) -> bool:  # fmt: skip
     """Add rows of ln p(k|x) to the sums of a `Scorecard`, which describes them; write the losses of each row (n×2).
 
-    A loss without a value is NaN. `w` is empty where all rows weigh one; `known` has one line for all rows or one for
-    each. Returns False at NaN. It is one long loop because predicted class, confidence and losses of a row need the
-    same few numbers.
+    A loss without a value is NaN. `w` is empty where all rows weigh one; `known` has one line, or one for each row.
+    Returns False at NaN. It is one long loop because all results of a row need the same few numbers.
     """
     n, K = scores.shape
     B = bins.shape[1]

@@ -19,7 +19,7 @@ from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
 from deciban.ledger.schema import Block, Schema, SchemaMapping, map_into, unite_schemas
-from deciban.ledger.statistic import ROUNDING_FRACTION, NotLearnedError, Statistic, subtract_checked
+from deciban.ledger.statistic import ROUNDING_FRACTION, NotLearnedError, Statistic, place_classes, subtract_checked
 from deciban.ledger.vocabulary import Vocabulary
 
 
@@ -186,7 +186,7 @@ def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
 def _move(ledger: Any, schema: Schema, move: SchemaMapping) -> Any:
     """Return the ledger in another schema, given the mapping into it."""
     parts = tuple(move.apply(i, part) for i, part in enumerate(ledger.parts))
-    return type(ledger)(schema, move.move_weights(ledger.rows), parts)
+    return type(ledger)(schema, place_classes(ledger.rows, move.classes, move.n_classes), parts)
 
 
 def _subtract(a: Any, b: Ledger) -> Any:

@@ -64,7 +64,7 @@ class Pairs(Statistic):
         """Return the counts of the pair of two features, K×V×V, the cells of i first."""
         if i > j:
             return self.pair_table(j, i).transpose(0, 2, 1)
-        return self.pair[:, _pair_index(i, j, self.n_features)]
+        return self.pair[:, i * self.n_features - i * (i + 1) // 2 + j - i - 1]  # the place in `list_pairs`
 
     def take_features(self, order: NDArray[np.intp]) -> Self:
         """See `Statistic.take_features`."""
@@ -89,8 +89,3 @@ class Pairs(Statistic):
 def list_pairs(d: int) -> NDArray[np.intp]:
     """Return the pairs i < j of d features, in the order in which they are counted; m×2."""
     return np.array(list(combinations(range(d), 2)), dtype=np.intp).reshape(-1, 2)
-
-
-def _pair_index(i: int, j: int, d: int) -> int:
-    """Return the place of the pair i < j of d features in the order of `list_pairs`."""
-    return i * d - i * (i + 1) // 2 + j - i - 1

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from deciban.errors import InputError, SchemaError
 from deciban.ledger.counts import Bags
-from deciban.ledger.statistic import Statistic, place_classes
+from deciban.ledger.statistic import Statistic
 from deciban.ledger.vocabulary import Vocabulary
 
 Label = Any
@@ -203,10 +203,6 @@ class SchemaMapping:
     classes: Places
     n_classes: int
     blocks: tuple[BlockMapping, ...]
-
-    def move_weights(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weight of each class at its new place."""
-        return place_classes(weight, self.classes, self.n_classes)
 
     def apply(self, block: int, statistic: Statistic) -> Statistic:
         """Return the statistic of block number `block` with classes, features and levels at their new places."""
