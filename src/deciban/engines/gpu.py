@@ -116,12 +116,10 @@ def apply(
     with on_device(x):
         if len(forms) > 1 or is_for_host(x) or not device_scores.has_definition(forms[0]):
             host = [to_numpy(part) for part in parts]
-            result = to_device(dense.apply(forms, host, needs, log_prior, wanted, thread_count(None)), x)
-            result = result if wanted == "winner" else result.to(choose_type(x))
-        else:
-            result = allocate_result(x, len(log_prior), wanted)
-            if not device_scores.score_by_kernel(forms[0], x, log_prior, wanted, result):
-                _apply_by_definition(forms[0], x, needs[0], log_prior, wanted, result)
+            return match_rows(dense.apply(forms, host, needs, log_prior, wanted, thread_count(None)), parts[0])
+        result = allocate_result(x, len(log_prior), wanted)
+        if not device_scores.score_by_kernel(forms[0], x, log_prior, wanted, result):
+            _apply_by_definition(forms[0], x, needs[0], log_prior, wanted, result)
     return match_library(result, parts[0])
 
 
@@ -130,9 +128,7 @@ def _apply_csr(form: ScoreForm, x: Any, needs: Needs, log_prior: Array, wanted: 
     with on_device(x):
         is_host = is_for_host(x) or not csr.can_score(form) or needs.unit
         if is_host or not csr.is_valid(x, needs.signed, needs.threshold is not None):
-            scores = sparse.apply(form, csr.to_scipy(x), needs, log_prior, wanted, thread_count(None))
-            result = to_device(scores, x.values())
-            return result if wanted == "winner" else result.to(choose_type(x))
+            return match_rows(sparse.apply(form, csr.to_scipy(x), needs, log_prior, wanted, thread_count(None)), x)
         result = allocate_result(x, len(log_prior), wanted)
         blocks = csr.score_csr(cast(Linear, form), x, log_prior)
         _finish_blocks(blocks, to_device(log_prior, x.values()), wanted, result)

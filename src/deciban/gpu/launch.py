@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
+from importlib import import_module
 from operator import add
 from typing import TYPE_CHECKING, Any, cast
 
@@ -125,7 +126,7 @@ def count_labels(y: Any) -> Any:
     torch, n, tiles = import_torch(), len(y), count_block_tiles(len(y))
     blocks = ceil_div(n, LABEL_TILE_ROWS * tiles)
     out = torch.empty((blocks, MAX_ORDERED_CLASSES), dtype=torch.int32, device=y.device)
-    _order_kernels().count_labels[(blocks,)](y, out, n, LABEL_TILE_ROWS, tiles, num_warps=4)
+    import_kernels("order_kernels").count_labels[(blocks,)](y, out, n, LABEL_TILE_ROWS, tiles, num_warps=4)
     return out
 
 
@@ -160,7 +161,7 @@ def order_rows(codes: Any, counts: Any, K: int) -> ClassOrder:
         return _sort_rows(codes, K, LABEL_TILE_ROWS * tiles)
     rows = torch.empty(n, dtype=torch.int32, device=codes.device)
     offsets = torch.empty((len(counts), MAX_ORDERED_CLASSES + 1), dtype=torch.int64, device=codes.device)
-    _order_kernels().order_rows[(len(counts),)](
+    import_kernels("order_kernels").order_rows[(len(counts),)](
         codes, counts, offsets, rows, n, LABEL_TILE_ROWS // 8, tiles, ceil_div(K, 5), num_warps=4
     )
     return ClassOrder(rows, offsets)
@@ -182,7 +183,7 @@ def _find_centre(x: Any, out: Any, wide: bool) -> None:
     """Write the mean of a few rows, spread over all, of each column."""
     n, d = x.shape
     step = max(1, n // DEVICE_SAMPLE_ROWS)
-    _kernels().find_centre[(ceil_div(d, 16),)](
+    import_kernels("kernels").find_centre[(ceil_div(d, 16),)](
         x, out, d, step * x.stride(0), x.stride(1), min(ceil_div(n, step), DEVICE_SAMPLE_ROWS), DEVICE_SAMPLE_ROWS,
         16, wide, num_warps=4,
     )  # fmt: skip
@@ -208,7 +209,7 @@ def sum_moments(x: Any, codes: Any, centre: Array | None, K: int, missing: bool)
         _find_centre(x, out[0, -1], wide)
     near, rest = (x, x) if centre is None else to_device(split_single(centre), x)
     splits = 0 if INTERPRETED else 3 if by_class or n * d < 1 << 22 else 2
-    _kernels().sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
+    import_kernels("kernels").sum_moments[(programs, ceil_div(d, columns), ceil_div(K, classes))](
         x, codes, near, rest, out, n, d // unit, K, x.stride(0) // unit, x.stride(1),
         rows, columns, classes, by_class, missing, splits, stages, unit, wide, num_warps=warps,
     )  # fmt: skip
@@ -234,7 +235,7 @@ def sum_counts(x: Any, codes: "DeviceCodes", threshold: float | None) -> NDArray
         grid = (K, len(offsets), ceil_div(d, columns))
         out = torch.empty((len(offsets), K, d), dtype=torch.int64, device=x.device)
         bad = torch.empty(grid[0] * grid[1] * grid[2] if checked else 1, dtype=torch.int32, device=x.device)
-        _kernels().sum_counts[grid](
+        import_kernels("kernels").sum_counts[grid](
             x, order.rows, offsets, out, bad, len(offsets), order.width, d // unit, x.stride(0) // unit,
             x.stride(1), limit if x.dtype.is_floating_point else math.floor(limit), 32, columns,
             threshold is not None, checked, 3, unit, is_wide(x), num_warps=2,
@@ -265,7 +266,7 @@ def _count_bytes(x: Any, order: ClassOrder, K: int, threshold: int) -> NDArray[n
     def count_part(offsets: Any) -> Any:
         groups = ceil_div(len(offsets), blocks)
         out = torch.empty((groups, K, 4 * d), dtype=torch.int32, device=x.device)
-        _kernels().count_bytes[(K, groups, ceil_div(d, words))](
+        import_kernels("kernels").count_bytes[(K, groups, ceil_div(d, words))](
             x.view(torch.int32), order.rows, offsets, out, len(offsets), order.width, d, x.stride(0) // 4,
             threshold, rows, words, blocks, num_warps=warps,
         )  # fmt: skip
@@ -288,7 +289,7 @@ def count_levels(x: Any, codes: "DeviceCodes", V: int) -> NDArray[np.int64] | No
     def count_part(offsets: Any) -> Any:
         groups = ceil_div(len(offsets), blocks)
         out = torch.empty((groups * rows, K, V, d), dtype=torch.int32, device=x.device)
-        _kernels().count_levels[(K, groups, ceil_div(d, cells) * ceil_div(V, LEVELS_PER_WORD))](
+        import_kernels("kernels").count_levels[(K, groups, ceil_div(d, cells) * ceil_div(V, LEVELS_PER_WORD))](
             x, order.rows, offsets, out, len(offsets), order.width, V,
             d, x.stride(0), lines, cells, unit, blocks, not INTERPRETED, num_warps=4,
         )  # fmt: skip
@@ -314,7 +315,7 @@ def count_stored(x: Any, codes: Any, K: int, threshold: float | None) -> NDArray
     programs = ceil_div(n, rows)
     out = torch.zeros((K, d), dtype=torch.int64, device=values.device)
     bad = torch.empty(programs, dtype=torch.int32, device=values.device)
-    _kernels().count_stored[(programs,)](
+    import_kernels("kernels").count_stored[(programs,)](
         x.crow_indices(), x.col_indices(), values, codes, out, bad, n, d,
         limit if values.dtype.is_floating_point else math.floor(limit), rows, 64, threshold is not None, num_warps=1,
     )  # fmt: skip
@@ -331,15 +332,6 @@ def split_single(values: Array) -> NDArray[np.float32]:
     return np.stack([near, (values - near).astype(np.float32)])
 
 
-def _kernels() -> Any:
-    """Import the kernels, and with them Triton."""
-    from deciban.gpu import kernels
-
-    return kernels
-
-
-def _order_kernels() -> Any:
-    """Import the kernels that sort rows, and with them Triton."""
-    from deciban.gpu import order_kernels
-
-    return order_kernels
+def import_kernels(name: str) -> Any:
+    """Import a module of kernels of this package, and with it Triton."""
+    return import_module(f"deciban.gpu.{name}")

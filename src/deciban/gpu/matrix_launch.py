@@ -19,6 +19,7 @@ from deciban.gpu.launch import (
     choose_tile_size,
     count_programs,
     find_unit,
+    import_kernels,
     is_wide,
     split_single,
 )
@@ -71,7 +72,7 @@ def sum_products(x: Any, codes: DeviceCodes, centre: Array, deviation: Array) ->
 
     def sum_part(offsets: Any) -> Any:
         out = torch.empty((len(offsets), K, d, d), dtype=torch.float32, device=x.device)
-        _kernels().sum_products[(K, len(offsets), slabs**2)](
+        import_kernels("matrix_kernels").sum_products[(K, len(offsets), slabs**2)](
             x, order.rows, offsets, near, rest, unit, out, len(offsets), order.width, d // step,
             x.stride(0) // step, x.stride(1), 64, columns, 8, slabs == 1, "ieee" if INTERPRETED else "tf32", 3, step,
             is_wide(x), num_warps=8 if columns == 128 else 4,
@@ -129,7 +130,7 @@ def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, hal
     per_processor, stages = (8, 3) if warps == 1 else (16, 2)
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     bad = torch.empty(programs, dtype=torch.int32, device=x.device)
-    _kernels().score_gaussian[(programs,)](
+    import_kernels("matrix_kernels").score_gaussian[(programs,)](
         x, *weights.tensors, out, bad, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, choose_tile_size(d, MAX_SCORED_COLUMNS), choose_tile_size(K + 1, MAX_SCORED_CLASSES + 1), wanted,
         halves, "ieee" if INTERPRETED else "tf32x3", stages, step, is_wide(x), num_warps=warps,
@@ -153,17 +154,10 @@ def sum_logistic(
     programs = count_programs(x, ceil_div(n, rows), per_processor)
     out = torch.empty((programs, K, d + 1), dtype=torch.float32, device=x.device)
     loss = torch.empty(programs, dtype=torch.float64, device=x.device)
-    _kernels().sum_logistic[(programs,)](
+    import_kernels("matrix_kernels").sum_logistic[(programs,)](
         x, codes, *tensors, out, loss, n, d // step, K, x.stride(0) // step, x.stride(1),
         rows, choose_tile_size(d, MAX_SCORED_COLUMNS), choose_tile_size(K, MAX_LOGISTIC_CLASSES), stages,
         step, is_wide(x), num_warps=warps,
     )  # fmt: skip
     both = to_numpy(torch.cat([out.sum(0, dtype=torch.float64).flatten(), loss.sum()[None]]))
     return (float(both[-1]), both[:-1].reshape(K, d + 1)) if np.isfinite(both).all() else None
-
-
-def _kernels() -> Any:
-    """Import the kernels, and with them Triton."""
-    from deciban.gpu import matrix_kernels
-
-    return matrix_kernels
