@@ -262,8 +262,15 @@ def test_equal_schemas_and_only_they_have_equal_fingerprints():
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [((0, 1), (False, True)), ((0, 1), (0.0, 1.0)), ((0, 1), tuple(np.arange(2)))]
+    ("one", "other"),
+    [
+        ((0, 1), (False, True)),
+        ((0, 1), (0.0, 1.0)),
+        ((0, 1), tuple(np.arange(2))),
+        (("ham", "spam"), tuple(np.array(["ham", "spam"]))),
+    ],
 )
+@pytest.mark.cases(None)
 def test_schemas_that_are_equal_have_the_same_fingerprint_and_hash(one, other):
     a, b = count_ledger(classes=one), count_ledger(classes=other)
     assert (a.schema == b.schema) == (a.schema.fingerprint == b.schema.fingerprint)

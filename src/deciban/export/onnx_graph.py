@@ -230,7 +230,7 @@ class OnnxWriter:
         """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
         g, x = self.graph, self.inputs[name]
         if not numeric:
-            codes = {**dict.fromkeys(["", *self.document["markers"]], missing)}
+            codes = dict.fromkeys(["", *self.document["markers"]], missing)
             codes |= {level: v for v, level in enumerate(levels) if level not in self.document["markers"]}
             keys, values = list(codes), list(codes.values())
             return g.call(

@@ -105,7 +105,7 @@ def _canonical(label: Label) -> list[str]:
     """Return a text form of a label that is equal for equal labels: 1, 1.0 and True are one class."""
     if isinstance(label, (bool, int, float, np.number, np.bool_)):
         return ["number", str(int(label)) if float(label).is_integer() else repr(float(label))]
-    return [type(label).__name__, str(label)]
+    return ["str" if isinstance(label, str) else type(label).__name__, str(label)]
 
 
 def _choose_names(names: tuple[str, ...] | Vocabulary, features: Sequence[int]) -> tuple[str, ...] | Vocabulary:
