@@ -321,7 +321,7 @@ class OnnxWriter:
     # Posterior
 
     def _normalise(self, joint: Tensor) -> Tensor:
-        """Return ln p(k|x); the class prior where every class is impossible."""
+        """Return ln p(k|x); by the intercept alone where every class is impossible."""
         g = self.graph
         top = g.reduce("ReduceMax", joint, 1)
         joint = g.where(g.call("Equal", top, -np.inf), self._compute_intercept()[None, :], joint)

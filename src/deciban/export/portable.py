@@ -79,7 +79,7 @@ def make_document(model: Model) -> Document:
 def describe_feature(feature: Feature, model: Model) -> dict[str, Any]:
     """Return the name of a feature, the columns that it is read from, and as what: number, level or text.
 
-    A part of a date has `part`, a level of whole columns `numeric` for each of them, and a count the minimum 0.
+    A part of a date has `part`, any other level `numeric` for each of its columns, and a count the minimum 0.
     """
     numeric = {column.name for column in model.columns if column.numeric}
     kind = "text" if feature.role == "text" else "level" if feature in model._layout.levels else "number"

@@ -16,8 +16,7 @@ Lower = dict[tuple[int, int], Expression]
 """The entries of a triangular matrix L, by row and column."""
 
 FINITE_SHARE = 1e-8
-"""The share of a variance that is reckoned with when the range of finite squares is computed: of what remains of it
-when the other features are given, at least so much."""
+"""The share of a variance that is assumed to remain, given the other features, in the range of finite squares."""
 
 
 @dataclass

@@ -152,7 +152,7 @@ class Tallies(Statistic):
         return self._from_keys(all_keys[order], np.concatenate([self.total, total])[order], self.weight)
 
     def sum_consecutive_classes(self, n: int) -> Self:
-        """Add up every n consecutive classes to one."""
+        """Return the sums in which every n consecutive classes are one; K is a multiple of n."""
         class_code, feature = self.class_code // n, self.feature
         new = np.ones(len(class_code), dtype=np.bool_)
         new[1:] = (class_code[1:] != class_code[:-1]) | (feature[1:] != feature[:-1])
@@ -189,7 +189,7 @@ class Tallies(Statistic):
         return self._from_keys(self.keys(), self.total * factor, self.weight * factor)
 
     def keep_entries_of(self, other: "Tallies") -> Self:
-        """Drop the entries that `other` lacks; they are the rounding of sums that cancelled."""
+        """Return the tallies without entries that `other` lacks: they are the rounding of sums that cancelled."""
         if np.array_equal(self.start, other.start) and np.array_equal(self.class_code, other.class_code):
             return self
         keys = self.keys()
@@ -324,7 +324,7 @@ class Bags(Statistic):
         return self._map_tallies(lambda tallies: tallies.take_classes(index))
 
     def sum_consecutive_classes(self, n: int) -> Self:
-        """Add up every n consecutive classes to one."""
+        """Return the sums in which every n consecutive classes are one; K is a multiple of n."""
         return self._map_tallies(lambda tallies: tallies.sum_consecutive_classes(n))
 
     def take_features(self, order: NDArray[np.intp]) -> Self:

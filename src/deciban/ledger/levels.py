@@ -31,7 +31,7 @@ class ColumnCounts(Statistic):
     @property
     def sizes(self) -> NDArray[np.int64]:
         """V_j, the number of columns of each feature."""
-        return self.offset[1:] - self.offset[:-1]  # a tenth of the time of `np.diff`, and models ask often
+        return self.offset[1:] - self.offset[:-1]  # a tenth of the time of `np.diff`, and models use it often
 
     @property
     def owner(self) -> NDArray[np.intp]:
