@@ -158,7 +158,7 @@ def score_block(
     joint: Array,
     first_row: int,
 ) -> None:
-    """Write ln π_k + Σ ln p(x|k) of a block of rows into `joint`."""
+    """Write ln π_k + Σ ln p(x|k) of a block of rows into `joint`, up to a shared term unless `wanted` needs it."""
     joint[:] = log_prior
     if all(
         kernel_dispatch.score_by_kernel(kernels, form, X, need, wanted, joint)

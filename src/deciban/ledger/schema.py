@@ -333,7 +333,7 @@ def _positions(names: Sequence[Label], among: Sequence[Label]) -> Places:
 
 
 def _match_order(a: Block, b: Block) -> Places | None:
-    """Return the order of b's features that matches a; None where it does, or one has no names. Refuse other names."""
+    """Return the order of b's features that matches a; None where it does, or one has no names. Refuse others."""
     if a.names == b.names or a.names is None or b.names is None:
         return None
     for block in (a, b):
