@@ -38,7 +38,8 @@ def test_by_default_all_cores():
 
 @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT"])
 @pytest.mark.parametrize(
-    ("value", "expected"), [("1", 1), ("99", CORES), ("", CORES), ("1,2", 1), ("0", CORES), ("?", CORES), ("²", CORES)]
+    ("value", "expected"),
+    [("1", 1), ("99", CORES), ("", CORES), ("1,2", 1), ("0", CORES), ("?", CORES), ("²", CORES)],
 )
 def test_limits_of_the_environment_are_honoured(monkeypatch, name, value, expected):
     monkeypatch.setenv(name, value)
