@@ -5,6 +5,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Container, Sequence
+from typing import Any
 
 MAX_EXPONENT = 700.0
 """The size of a logarithm up to which its power of e is a double of full precision."""
@@ -19,16 +20,29 @@ def format_thousands(n: float, form: str = ".0f", gap: str = " ") -> str:
     return f"{n:,{form}}".replace(",", gap)
 
 
-def format_size(n_bytes: int) -> str:
-    """Format a number of bytes with its unit, bytes to GB, from 1000 on in three digits.
+def format_count(n: float, noun: str = "") -> str:
+    """Format a number of things with its thousands separated, or a weight in four digits or more; then the noun.
 
-    >>> format_size(512), format_size(999_700), format_size(1 << 30)
-    ('512 bytes', '1 MB', '1.07 GB')
+    >>> format_count(1234567), format_count(2.34567), format_count(12345.67)
+    ('1 234 567', '2.346', '12 346')
+    >>> format_count(1, "row"), format_count(0, "row"), format_count(1000, "other class")
+    ('1 row', '0 rows', '1 000 other classes')
+    """
+    number = format_thousands(n, ".0f" if float(n).is_integer() or abs(n) >= 1000 else ".4g")
+    plural = "" if n == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number} {noun}{plural}" if noun else number
+
+
+def format_size(n_bytes: int) -> str:
+    """Format a number of bytes with its unit, bytes to TB, from 1000 on in three digits.
+
+    >>> format_size(1), format_size(999_700), format_size(1 << 30), format_size(10**12)
+    ('1 byte', '1 MB', '1.07 GB', '1 TB')
     """
     if n_bytes < 1000:
-        return f"{n_bytes} bytes"
-    power = 1 if n_bytes < 999_500 else 2 if n_bytes < 999_500_000 else 3
-    return f"{n_bytes / 1000**power:.3g} {('', 'kB', 'MB', 'GB')[power]}"
+        return format_count(n_bytes, "byte")
+    power = 1 + sum(n_bytes >= 999.5 * 1000**i for i in (1, 2, 3))
+    return f"{n_bytes / 1000**power:.3g} {('', 'kB', 'MB', 'GB', 'TB')[power]}"
 
 
 def format_percent(share: float, digits: int = 1) -> str:
@@ -112,8 +126,13 @@ def format_plain(value: float) -> str:
     >>> format_plain(37.5), format_plain(20240131.0), format_plain(-1 / 3)
     ('37.5', '20240131', '−0.333333')
     """
-    form = ".0f" if value == round(value) and abs(value) < 1e15 else ".6g"
+    form = ".0f" if float(value).is_integer() and abs(value) < 1e15 else ".6g"
     return f"{value:z{form}}".replace("-", "−")
+
+
+def format_value(value: Any) -> str:
+    """Format a float as `format_plain` does, None as a dash, and any other value as its text."""
+    return "–" if value is None else format_plain(value) if isinstance(value, float) else str(value)
 
 
 def format_range(low: float, high: float) -> str:
@@ -160,13 +179,14 @@ def format_decimal(value: float) -> str:
 def format_power(log: float) -> str:
     """Format e to the power of `log` in four significant digits, also where a double cannot hold it.
 
-    >>> format_power(math.log(0.6)), format_power(-1698.93), format_power(-math.inf)
-    ('0.6000', '1.459e-738', '0')
+    >>> format_power(math.log(0.6)), format_power(-1698.93), format_power(-1000.000001 * math.log(10))
+    ('0.6000', '1.459e-738', '1.000e-1000')
     """
     if abs(log) < MAX_EXPONENT or math.isinf(log) or math.isnan(log):
         return format_decimal(math.exp(log))
     power = log / math.log(10)
-    return f"{10 ** (power % 1):.3f}e{math.floor(power):+}"
+    digits, _, carry = f"{10 ** (power % 1):.3e}".partition("e")  # 9.9996 is rounded to 1.000e+01
+    return f"{digits}e{math.floor(power) + int(carry):+}"
 
 
 def format_quotient(above: float, below: float) -> str:

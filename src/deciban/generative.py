@@ -140,7 +140,7 @@ class GenerativeModel(Scorer):
         return Solved(prior, np.zeros(len(prior)) if no_prior else log(prior), forms, self.assumption.needs)
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
-        """Compute Σ w ln p(x, y) over rows with known classes and weights above zero."""
+        """Compute Σ w ln p(x, y) over rows, each of which has a known class (code ≥ 0) and a weight above zero."""
         self.require_density("likelihood")
         joint = self.scores(parts, "joint", threads)[np.arange(len(codes)), codes]
         return float(joint.sum() if weight is None else np.dot(joint, weight))
@@ -174,8 +174,9 @@ class GenerativeModel(Scorer):
         It is exact where one block of discrete features has few combinations, else over rows sampled from the model.
         """
         self.require_density("Bayes error")
-        every = self.assumption.families[0].enumerate_rows(self.complete.parts[0])
-        if every is not None and len(self.assumption.families) == 1:
+        families = self.assumption.families
+        every = families[0].enumerate_rows(self.complete.parts[0]) if len(families) == 1 else None
+        if every is not None:
             rows, log_times = every
             return float(1 - np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
         total = 0.0

@@ -1,15 +1,18 @@
-"""Loading of the models that commands and servers use: table models, with hints on probable mistakes."""
+"""The models that commands and servers use: loading, with hints on probable mistakes, and rules of decision."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import deciban
 from deciban.errors import InputError, ModelFileError
+from deciban.option_values import parse_costs, parse_prior, parse_thresholds
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
+    from deciban.scores.posterior import Decision
 
 COMPRESSED_ENDINGS = (".gz", ".zst")
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".arrow", ".feather", *COMPRESSED_ENDINGS)
@@ -35,3 +38,17 @@ def open_model(path: Path, verify: bool = False) -> Model:
             f"Hint: deciban inspect shows it; use it from Python, deciban.load({str(path)!r})"
         )
     return found
+
+
+def resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
+    """Return the model with the class prior of the options, and the rule of decision; None: the most probable class.
+
+    The options are prior, cost, threshold and reject, as `option_values` parses them; each may be absent or None.
+    """
+    from deciban.scores.posterior import build_rule
+
+    if options.get("prior") is not None:
+        model = model.with_priors(parse_prior(options["prior"]))
+    costs = parse_costs(options.get("cost"), model.classes)
+    thresholds = parse_thresholds(options.get("threshold"), model.classes)
+    return model, build_rule(model.classes, costs, options.get("reject"), thresholds)

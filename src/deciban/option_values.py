@@ -44,6 +44,8 @@ class NumberRange(NamedTuple):
 
     def _find_fault(self, value: float) -> str:
         """Return what is wrong with a number; empty where nothing is."""
+        if self.kind is int and abs(value) >= 1 << 63:
+            return "is too large"
         if isnan(value):
             noun = "whole number" if self.kind is int else "number"
             return f"is not a {noun}" if self.word is None else f"is neither a {noun} nor {self.word}"
@@ -87,14 +89,7 @@ def parse_prior(text: str) -> Any:
     """Return the name of a prior, or for A=0.1,B=0.9 the share of each class by its name."""
     if "=" not in text:
         return text
-    shares = {}
-    for part in split_list(text):
-        label, _, share = part.rpartition("=")
-        try:
-            shares[label.strip()] = PROBABILITY.parse(share)
-        except ArgumentTypeError as error:
-            raise UsageError(f"{part!r} is not CLASS=SHARE, as in --prior ill=0.1,well=0.9: {error}") from None
-    return shares
+    return _parse_numbers(split_list(text), "--prior ill=0.1,well=0.9", str, PROBABILITY)
 
 
 def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[tuple[Any, Any], float] | None:

@@ -135,7 +135,7 @@ def test_the_command_states_it_in_words_in_figures_and_as_a_picture(tmp_path):
     figures = json.loads(done(*ASKED, "--json").stdout)
     assert figures["positive_predictive_value"] == pytest.approx(2 / 13)
     assert figures["population"] == 10_000
-    assert "10000 people" in done(*ASKED, "-o", tmp_path / "people.png").stderr
+    assert "10 000 people" in done(*ASKED, "-o", tmp_path / "people.png").stderr
     assert (tmp_path / "people.png").read_bytes().startswith(b"\x89PNG")
     assert "100 have it" not in done(*ASKED, "--population", "500").stdout
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from deciban._typing import Array
 from deciban.cli.render import MAX_NAME_WIDTH, Screen, shorten, to_one_line
-from deciban.formatting import format_decimal, format_number, format_power, format_probability
+from deciban.formatting import format_count, format_decimal, format_number, format_power, format_probability
 
 if TYPE_CHECKING:
     from deciban.model.parameter_tables import ParameterTable
@@ -96,7 +96,8 @@ def _show_quotients(out: Screen, products: Array, work: PosteriorArithmetic, nam
     terms, total = [format_decimal(products[k]) for k in names], format_decimal(math.fsum(products))
     if len(products) > len(names):
         others = math.fsum(products) - math.fsum(products[list(names)])
-        terms.append(f"{format_decimal(max(others, 0.0))} ({len(products) - len(names)} other classes)")
+        n_others = format_count(len(products) - len(names), "other class")
+        terms.append(f"{format_decimal(max(others, 0.0))} ({n_others})")
     out.print_line(f"sum: {' + '.join(terms)} = {total}")
     texts = _format_probabilities(work.probability, work.log_products)
     for (k, name), product in zip(names.items(), terms):

@@ -5,6 +5,7 @@ from typing import Any
 from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, Argument, command, number, option
 from deciban.cli.plot.picture_options import PICTURE_OPTIONS, Picture, plots
+from deciban.formatting import format_count
 
 
 def _share(name: str, help: str) -> Argument:
@@ -34,7 +35,7 @@ def bayes(
     if output is not None:
         picture = Picture(output, **picture_options)
         picture.check()
-        picture.save(plots.bayes(table), f"{population} people, by condition and test result")
+        picture.save(plots.bayes(table), f"{format_count(population)} people, by condition and test result")
     if json:
         print_json(table.to_dict())
     else:

@@ -16,8 +16,9 @@ from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option, switch, without
-from deciban.cli.render import Screen, format_row_count, shorten
+from deciban.cli.render import Screen, shorten
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, quote_word
+from deciban.formatting import format_count
 from deciban.option_values import NumberRange, join_list, split_list
 
 if TYPE_CHECKING:
@@ -84,8 +85,7 @@ def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, ti
     from deciban.metrics import comparison_advice
 
     out = Screen()
-    learners = "1 learner" if len(comparison.rows) == 1 else f"{len(comparison.rows)} learners"
-    out.print_title(f"{comparison.target} of {data.name}, by {learners}")
+    out.print_title(f"{comparison.target} of {data.name}, by {format_count(len(comparison.rows), 'learner')}")
     head, *body = comparison_advice.tabulate_learners(comparison, times)
     out.print_table(head, body, right=range(2, len(head)), wide=1)
     for note in (comparison_advice.describe_signs(comparison), comparison.measured, *comparison.notes):
@@ -166,10 +166,9 @@ def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str
     from deciban.metrics.dependence import HEAD
 
     out = Screen()
-    rows = [format_row_count(n) for n in dict.fromkeys([found.rows, found.rows_read])]
-    pairs = len(found.pairs)
-    pair_count = f"{pairs} pair{'s' if pairs > 1 else ''} of {len(found.features)} features"
-    out.print_title(f"{found.target} of {name}: {pair_count}, in {' of '.join(rows)}")
+    rows = " of ".join(format_count(n, "row") for n in dict.fromkeys([found.rows, found.rows_read]))
+    pairs, features = len(found.pairs), format_count(len(found.features), "feature")
+    out.print_title(f"{found.target} of {name}: {format_count(pairs, 'pair')} of {features}, in {rows}")
     out.print_heading("Pairs", "mutual information of two columns, in decibans per row")
     body = [
         pair.cells(f"{shorten(pair.first, MAX_PAIR_NAME_WIDTH)}, {shorten(pair.second, MAX_PAIR_NAME_WIDTH)}")
@@ -177,7 +176,7 @@ def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str
     ]
     out.print_table(HEAD, body, right=[1, 2, 3, 4])
     if pairs > most:
-        out.print_line(f"… and {pairs - most} more pairs (--most {pairs} shows them all)")
+        out.print_line(f"… and {format_count(pairs - most, 'more pair')} (--most {pairs} shows them all)")
     out.print_line(
         "Naive Bayes assumes 0 given the class; p is the chance of as much if that were true. Twice: evidence for "
         "the true class that is counted twice; below 0, too little of it is counted.",

@@ -158,7 +158,7 @@ class CommandLine:
         settings, name = argument.settings, argument.destination
         try:
             value = True if argument.is_flag else settings.get("type", str)(text)
-        except (ArgumentTypeError, ValueError):
+        except (ArgumentTypeError, UsageError, ValueError):
             return
         if settings.get("action") == "append" or "nargs" in settings:
             value = [*(self.values[name] or ()), value]
@@ -184,7 +184,7 @@ class CommandLine:
         """Return the names of the columns of DATA, or of the model; none where they cannot be read. Warnings are off.
 
         Standard input and pipes are not read: what is taken from them is lost to the command itself. Nor is a
-        database, whose server may take long to answer.
+        database, whose server may take long to answer; and Spark, which is slow to start, is not used.
         """
         from deciban.cli.inputs import open_table
         from deciban.load_model import open_model
@@ -197,7 +197,7 @@ class CommandLine:
             ):
                 return []
             if paths:
-                with open_table({**self.values, "data": paths}) as table:
+                with open_table({**self.values, "data": paths, "spark": None}) as table:
                     return list(table.open().columns)
             model: Any = self.values["model"]
             return [column.name for column in open_model(model).columns]
@@ -218,9 +218,10 @@ def install_script(name: str | None) -> str:
     shell = find_shell(name)
     path = Path.home() / shell.file
     path.parent.mkdir(parents=True, exist_ok=True)
-    known = path.read_text() if path.exists() else ""
-    if shell.script not in known:
-        path.write_text(f"{known.rstrip()}\n\n{shell.script}\n".lstrip())
+    known, script = path.read_bytes() if path.exists() else b"", shell.script.encode()
+    if script not in known:
+        with path.open("ab") as file:  # whatever its encoding
+            file.write((b"\n\n" if known else b"") + script + b"\n")
     return f"{path}: completion is installed; it works in a new shell"
 
 

@@ -38,8 +38,9 @@ interrupt_seen = threading.Event()
 def handle_errors(debug: bool, error_code: int = REFUSED, interrupted: str = "no file was written") -> Iterator[None]:
     """Print errors and warnings of the block on standard error; exit after an error or Ctrl-C.
 
-    With `debug` the traceback is shown. `error_code` is the exit code of errors, for commands where 1 means something
-    else; `interrupted` is the message after Ctrl-C. A BrokenPipeError or UsageError is left to the caller.
+    `error_code` is the exit code of errors, for commands where 1 means something else; `interrupted` is the message
+    after Ctrl-C. With `debug` an error is raised or, with another code than 1, its traceback is printed. A
+    BrokenPipeError or UsageError is raised, too.
     """
     try:
         with print_warnings(), record_interrupts():
@@ -182,7 +183,7 @@ class ProgressCounter:
             self._bar.reset(task.id, description=self._again, total=self._last)
         self._last = n
         total = n if task.total is not None and n > task.total else task.total  # the total was an estimate
-        self._bar.update(task.id, completed=n, total=total, rate=rate(task.speed, self._things))
+        self._bar.update(task.id, completed=n, total=total, rate=format_rate(task.speed, self._things))
 
     def begin(self, doing: str, things: str, total: int) -> None:
         """Begin work of other things than rows, of which there are `total`."""
@@ -208,6 +209,6 @@ def make_progress_bar() -> Any:
     )
 
 
-def rate(speed: float | None, things: str) -> str:
+def format_rate(speed: float | None, things: str) -> str:
     """Format the number of things per second; empty while it is unknown or zero."""
     return "" if not speed else f"{speed:,.0f} {things}/s"

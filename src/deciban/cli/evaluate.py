@@ -17,6 +17,7 @@ from deciban.cli.render import Screen
 from deciban.cli.training_options import call_on_table, find_target, format_training_command, option_name
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import UsageError
+from deciban.formatting import format_count
 from deciban.load_model import open_model
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], a
     out.print_table(HEADINGS, body, right=[2, 3, 4, 5], wide=1)
     left = len(choice.results) - len(choice.table())
     if left:
-        out.print_line(f"… and {left} more settings: --json has them all")
+        out.print_line(f"… and {format_count(left, 'more setting')}: --json has them all")
     for note in (choice.measured, *choice.notes):
         out.print_line(f"({note})")
     out.print_heading("Best")

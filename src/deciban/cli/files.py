@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deciban.cli.error_handling import stop_if_interrupted
-from deciban.errors import InputError
+from deciban.errors import DecibanError, InputError
 from deciban.formatting import escape_controls
 from deciban.load_model import COMPRESSED_ENDINGS
 
@@ -53,7 +53,7 @@ def write_error(path: str | Path, error: OSError) -> InputError:
 def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield a temporary file that replaces `path` if the block succeeds, with this mode less the umask.
 
-    Raises InputError where it cannot be written, and KeyboardInterrupt where one was suppressed in the block.
+    Raises InputError for an OSError, in the block too, and KeyboardInterrupt where one was suppressed in the block.
     """
     from deciban.atomic_write import atomic_write
 
@@ -61,9 +61,9 @@ def atomic_file(path: str | Path, mode: int = 0o666) -> Iterator[Path]:
         with atomic_write(path, mode) as unfinished:
             yield unfinished
             stop_if_interrupted()
+    except (BrokenPipeError, DecibanError):  # an error of a mail store is an OSError
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
         raise write_error(path, error) from None
 
 

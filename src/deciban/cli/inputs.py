@@ -91,19 +91,19 @@ def open_table(options: Mapping[str, Any]) -> Iterator[TableInput]:
     paths, reading = _resolve_paths(options)
     sql = options["sql"]
     name = "the query" if sql is not None else paths[0] + (" …" if len(paths) > 1 else "")
-    if has_address(paths):
+    if options.get("spark") is not None:
+        if not options["data"] or "-" in paths or has_address(paths):
+            raise UsageError("--spark reads files: DATA is needed, no standard input, database, --folders or --sql")
+        from deciban.cli.spark_session import open_session
+
+        with open_session(options["spark"]) as session:
+            yield TableInput(paths, name, None, reading, spark=session)
+    elif has_address(paths):
         from deciban.sources.databases.addresses import parse_address
 
         if len(paths) > 1:
             raise UsageError("a table of a database cannot be read together with others")
         yield TableInput(paths, parse_address(paths[0]).name, None, reading, is_database=True)
-    elif options.get("spark") is not None:
-        if not paths or "-" in paths:
-            raise UsageError("--spark reads files: DATA is needed, and no standard input, --folders or --sql")
-        from deciban.cli.spark_session import open_session
-
-        with open_session(options["spark"]) as session:
-            yield TableInput(paths, name, None, reading, spark=session)
     elif paths == ["-"]:
         with spool_stdin() as path, name_in_errors({path: STDIN}):
             yield TableInput([path], STDIN, None, reading)

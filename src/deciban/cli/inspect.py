@@ -9,9 +9,9 @@ import deciban
 from deciban.cli import options as a
 from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, argument, command, option
-from deciban.cli.render import Screen, format_count, shorten
+from deciban.cli.render import Screen, shorten
 from deciban.errors import InputError
-from deciban.formatting import format_number, format_signed, format_size
+from deciban.formatting import format_count, format_number, format_signed, format_size, format_value
 from deciban.load_model import load, open_model
 from deciban.model.differences import describe_options, find_differences
 
@@ -174,12 +174,12 @@ def _show_differences(first: str, second: str, found: dict[str, Any], most: int)
         out.print_line("the same, except for rounding")
         return
     for name in ("target", "rows"):
-        out.print_pairs([(name, " → ".join(_format_value(v) for v in values)) for values in found[name].values()])
+        out.print_pairs([(name, " → ".join(map(format_value, values))) for values in found[name].values()])
     for part, (title, what) in TITLES.items():
         if found[part]:
             out.print_heading(title, what)
             body = [
-                [name, *(shorten(_format_value(v), 20) for v in values)]
+                [name, *(shorten(format_value(v), 20) for v in values)]
                 for name, values in list(found[part].items())[: 3 * most]
             ]
             out.print_table(["", "first", "second"], body, right=[1, 2] if part in ("class_rows", "priors") else [])
@@ -193,9 +193,3 @@ def _show_differences(first: str, second: str, found: dict[str, Any], most: int)
             change = f"{format_signed(e['second'] - e['first'])}{' *' if e['sure'] else '  '}"
             body.append([e["column"], *values, change])
         out.print_table(["column", "first", "second", "change"], body, right=[1, 2, 3])
-
-
-def _format_value(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from deciban.cli import decision_options as d
 from deciban.cli import options as a
@@ -18,14 +17,10 @@ from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, command, flag, list_option, number
 from deciban.cli.table_output import check_table_output, open_table_writer, output_format
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.load_model import open_model
-from deciban.option_values import parse_costs, parse_prior, parse_thresholds
+from deciban.formatting import format_count
+from deciban.load_model import open_model, resolve_decision
 from deciban.sources.row_views import CopyingView
 from deciban.sources.source import check_column
-
-if TYPE_CHECKING:
-    from deciban.model.model import Model
-    from deciban.scores.posterior import Decision
 
 
 @command(
@@ -47,7 +42,7 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
 
     with direct_role_hints_to_training(), open_table(options) as table:
         check_table_output(output, json, safe_cells, [*table.paths, model])
-        loaded, rule = _resolve_decision(open_model(model), options)
+        loaded, rule = resolve_decision(open_model(model), options)
         table = table.for_model(loaded)
         source = table.open()
         if table.spark is not None:
@@ -61,8 +56,8 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
         view = CopyingView(source, list(source.columns) if options["everything"] else kept)
         is_rounded = output_format(output, json) in ("csv", "tsv")
         answers = Predictions(loaded, view, options["proba"], rule, options["reject_novel"], is_rounded)
-        called: Counter[str] = Counter()
-        stream = answers.stream(options["allow_missing_columns"], called)
+        counts: Counter[str] = Counter()
+        stream = answers.stream(options["allow_missing_columns"], counts)
         first = next(stream, None)  # an immediate error leaves no header
         with (
             open_table_writer(output, json, answers.schema, safe_cells) as write,
@@ -70,33 +65,23 @@ def predict(model: Path, output: str | None, json: bool, safe_cells: bool, **opt
         ):
             for batch in chain([] if first is None else [first], stream):
                 write(batch)
-                rows(called.total())
-        _print_counts(called, output)
+                rows(counts.total())
+        _print_counts(counts, output)
         answers.monitor.warn()
 
 
-def _resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
-    """Return the model with the priors of --prior, and the rule of decision; None: the most probable class."""
-    from deciban.scores.posterior import build_rule
-
-    model = model if options["prior"] is None else model.with_priors(parse_prior(options["prior"]))
-    costs = parse_costs(options["cost"], model.classes)
-    thresholds = parse_thresholds(options["threshold"], model.classes)
-    return model, build_rule(model.classes, costs, options["reject"], thresholds)
-
-
-def _print_counts(called: Counter[str], out: str | None) -> None:
+def _print_counts(counts: Counter[str], out: str | None) -> None:
     """Print the number of rows of the commonest classes to standard error, unless the rows go to standard output."""
     if out is None or out == "-":
         return
-    from deciban.cli.render import format_count, format_row_count
     from deciban.model.predictions import UNDECIDED
 
-    decided = Counter({label: n for label, n in called.items() if label != UNDECIDED})
-    most = ", ".join(f"{label} {format_count(n)}" for label, n in decided.most_common(5) if n)
-    more = f" and {len(decided) - 5} other classes" if len(decided) > 5 else ""
-    more += f"; undecided {format_count(called[UNDECIDED])}" if called[UNDECIDED] else ""
-    print_stderr(f"{format_row_count(called.total())} to {out}" + (f": {most}{more}" if most else ""))
+    decided = [(label, n) for label, n in counts.most_common() if n and label != UNDECIDED]
+    most = ", ".join(f"{label} {format_count(n)}" for label, n in decided[:5])
+    more = f" and {format_count(len(decided) - 5, 'other class')}" if len(decided) > 5 else ""
+    undecided = f"undecided {format_count(counts[UNDECIDED])}" if counts[UNDECIDED] else ""
+    shown = "; ".join(filter(None, (most + more, undecided)))
+    print_stderr(f"{format_count(counts.total(), 'row')} to {out}" + (f": {shown}" if shown else ""))
 
 
 BATCH_ROWS = 1 << 16
@@ -124,4 +109,4 @@ def sample(model: Path, rows: int, seed: int | None, output: str | None, json: b
             for batch in table.to_batches():
                 write(batch)
     if output is not None and output != "-":
-        print_stderr(f"{rows} rows to {output}")
+        print_stderr(f"{format_count(rows, 'row')} to {output}")

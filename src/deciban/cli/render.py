@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deciban.formatting import format_thousands
 from deciban.formatting import to_one_line as to_one_line
 
 MAX_NAME_WIDTH = 30
@@ -108,13 +107,3 @@ def shorten(text: str, width: int) -> str:
     while cell_len(text[-tail:]) > width // 3 + 1:
         tail -= 1
     return set_cell_size(text, width - 1 - cell_len(text[-tail:])) + "…" + text[-tail:]
-
-
-def format_count(n: float) -> str:
-    """Format a number of rows with its thousands separated, or a weight in four digits."""
-    return format_thousands(n) if float(n).is_integer() else format_thousands(n, ".4g")
-
-
-def format_row_count(n: float) -> str:
-    """Format a number of rows with its unit: 1 row, 2 rows."""
-    return f"{format_count(n)} row{'' if n == 1 else 's'}"

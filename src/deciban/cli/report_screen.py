@@ -7,9 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from deciban.cli.render import Screen, format_count, format_row_count, shorten, to_one_line
+from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.cli.training_options import quote_word
-from deciban.formatting import format_number, format_percent, format_size, format_word
+from deciban.formatting import format_count, format_number, format_percent, format_size, format_word
 from deciban.metrics.report import MAX_CONFUSION_CLASSES, MAX_LISTED_CLASSES
 
 if TYPE_CHECKING:
@@ -156,9 +156,9 @@ def _show_calibration(out: Screen, model: Model, held_out: Report, requested: bo
 def _print_training_title(out: Screen, model: Model) -> None:
     """Print the table and the number of its rows learned and left out; then the learner, unless it is naive Bayes."""
     without = model.origin.rows_without_class
-    left_out = f"; {format_row_count(without)} without {to_one_line(model.target)} left out" if without else ""
+    left_out = f"; {format_count(without, 'row')} without {to_one_line(model.target)} left out" if without else ""
     weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
-    learned = format_row_count(model.origin.rows_read - without)
+    learned = format_count(model.origin.rows_read - without, "row")
     out.print_title(f"{model.origin.source}: learned from {learned}{weight}{left_out}")
     if model.account is not None:
         out.print(to_one_line(f"by {model.account}"), soft_wrap=True)
@@ -170,7 +170,7 @@ def show_classes(out: Screen, description: Description) -> None:
     body = [[share.label, format_count(share.weight), f"{100 * share.prior:.1f} %"] for share in shown]
     out.print_table(["class", "rows", "prior"], body, right=[1, 2])
     if len(description.classes) > len(shown):
-        out.print_line(f"… and {len(description.classes) - len(shown)} more classes")
+        out.print_line(f"… and {format_count(len(description.classes) - len(shown), 'more class')}")
 
 
 def show_columns(out: Screen, notes: Sequence[ColumnNote], most: int = MAX_SCREEN_COLUMNS) -> None:
@@ -244,7 +244,7 @@ def show_telltales(out: Screen, model: Model) -> None:
         body = [[label, ", ".join(_list_telltales(model, label, text.column))] for label in shown]
         out.print_table(["class", "words"], body, wide=1)
         if len(model.classes) > len(shown):
-            out.print_line(f"… and {len(model.classes) - len(shown)} more classes")
+            out.print_line(f"… and {format_count(len(model.classes) - len(shown), 'more class')}")
 
 
 def _list_telltales(model: Model, label: Any, column: str) -> list[str]:

@@ -11,10 +11,10 @@ from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.parser import DEBUG, JSON, command, list_option, option
-from deciban.cli.render import Screen, format_count, shorten
+from deciban.cli.render import Screen, shorten
 from deciban.cli.table_output import check_table_output, open_table_writer
 from deciban.errors import InputError, unknown_class_error
-from deciban.formatting import format_word
+from deciban.formatting import format_count, format_word
 from deciban.load_model import load
 
 LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
@@ -74,7 +74,7 @@ def _write_table(classes: list[tuple[Any, list[Any]]], path: str, as_json: bool,
     with open_table_writer(path, as_json, schema, safe_cells) as write:
         write(pa.RecordBatch.from_pylist(rows, schema=schema))
     if path != "-":
-        print_stderr(f"{len(rows)} words of {len(classes)} classes to {path}")
+        print_stderr(f"{format_count(len(rows), 'word')} of {format_count(len(classes), 'class')} to {path}")
 
 
 def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:

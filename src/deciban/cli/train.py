@@ -19,6 +19,7 @@ from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import UsageError
+from deciban.formatting import format_count
 from deciban.load_model import open_model
 
 
@@ -95,8 +96,6 @@ def forget(model: Path, output: str | None, **options: Any) -> None:
 
 def _update(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
     """Have a model learn or forget the rows of a table, save it, and print how many rows it has."""
-    from deciban.cli.render import format_count, format_row_count
-
     with direct_role_hints_to_training(), open_table(options) as table:
         out = output or str(path)
         check_output(out, table.paths)
@@ -109,7 +108,7 @@ def _update(what: Literal["add", "forget"], path: Path, output: str | None, opti
         after = model.ledger.n_rows
     if out != "-":
         done = "learned" if what == "add" else "forgot"
-        changed = format_row_count(abs(after - before))
+        changed = format_count(abs(after - before), "row")
         print_stderr(f"{out}: {done} {changed}, {format_count(before)} before and {format_count(after)} now")
 
 
@@ -123,10 +122,8 @@ def merge(models: Sequence[Path], output: str) -> None:
     """Add models up: the result is the model that one training on all their rows would have given."""
     if len(models) < 2:
         raise UsageError("two models or more are needed")
-    from deciban.cli.render import format_row_count
-
     check_output(output)
     merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))
     save(merged, output)
     if output != "-":
-        print_stderr(f"{output}: {len(models)} models, {format_row_count(merged.ledger.n_rows)} together")
+        print_stderr(f"{output}: {len(models)} models, {format_count(merged.ledger.n_rows, 'row')} together")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from deciban.formatting import format_percent
+from deciban.formatting import format_count, format_percent, format_percent_range
 from deciban.html_fragments.markup import Markup, assemble_table, draw_line, element, join, make_svg
 from deciban.html_fragments.style import FOR_COLOUR, choose_shade
 
@@ -52,7 +52,10 @@ def _make_scrollable(table: Markup) -> Markup:
 
 
 def make_confusion_table(classes: Sequence[Any], confusion: Any) -> Markup:
-    """Return a confusion matrix: each class a row, each prediction a column, the share of its row as the shade."""
+    """Return a confusion matrix: each class a row, each prediction a column, the share of its row as the shade.
+
+    The last column, "right", is the share of each class that is predicted rightly.
+    """
     numbers = (element("th", head, scope="col", class_="db-n") for head in (*classes, "right"))
     heads = [element("th", "truth \\ predicted", scope="col"), *numbers]
     rows = []
@@ -63,7 +66,7 @@ def make_confusion_table(classes: Sequence[Any], confusion: Any) -> Markup:
         for l, weight in enumerate(weights):
             tint = choose_shade(weight / total) if total else 0
             name = f" db-{'for' if k == l else 'against'}-{tint}" if tint else ""
-            cells.append(element("td", f"{round(weight, 3):g}", class_=f"db-n{name}"))
+            cells.append(element("td", format_count(round(weight, 3)), class_=f"db-n{name}"))
         right = element("td", format_percent(weights[k] / total if total else math.nan), class_="db-n")
         rows.append(element("tr", element("th", label, scope="row", class_="db-what"), *cells, right))
     return _make_scrollable(assemble_table("truth by prediction", heads, rows, "db-confusion"))
@@ -75,9 +78,9 @@ def draw_interval(share: float, ends: tuple[float, float]) -> Markup:
     Where an end or the share is not finite, the share alone is returned.
     """
     low, high = ends
-    text = f"{format_percent(share, 2)} (95 % interval: {100 * low:.2f} to {100 * high:.2f})"
+    shown = format_percent(share, 2)
     if not all(map(math.isfinite, (share, low, high))):
-        return element("span", format_percent(share, 2), class_="db-share")
+        return element("span", shown, class_="db-share")
     shapes = [
         draw_line("0", "100", "8", "8"),
         element("rect", x=f"{100 * low:.2f}", y="5", width=f"{max(100 * (high - low), 0.6):.2f}", height="6",
@@ -85,4 +88,4 @@ def draw_interval(share: float, ends: tuple[float, float]) -> Markup:
         element("rect", x=f"{min(100 * share, 99.2):.2f}", y="1", width="0.8", height="14", fill=FOR_COLOUR),
     ]  # fmt: skip
     drawing = make_svg(*shapes, width="192", height=16, class_="db-interval")
-    return element("span", drawing, text, class_="db-share")
+    return element("span", drawing, f"{shown} (95 % interval: {format_percent_range(ends)})", class_="db-share")

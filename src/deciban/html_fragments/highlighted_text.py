@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from deciban.formatting import format_signed
+from deciban.formatting import format_count, format_signed
 from deciban.html_fragments.markup import Markup, element
 from deciban.html_fragments.style import choose_shade
 
@@ -24,7 +24,7 @@ def highlight_passages(text: str, passages: Iterable[tuple[int, int, float]]) ->
     top = max((abs(decibans) for _, decibans in pieces), default=0.0)
     shown: list[Any] = [_mark_piece(piece, decibans, top) for piece, decibans in pieces]
     if len(text) > MAX_HIGHLIGHTED_CHARACTERS:
-        shown.append(f" … {len(text) - MAX_HIGHLIGHTED_CHARACTERS} characters more")
+        shown.append(f" … {format_count(len(text) - MAX_HIGHLIGHTED_CHARACTERS, 'more character')}")
     return element("p", *shown, class_="db-text")
 
 

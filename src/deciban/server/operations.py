@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from deciban._lazy import pa
 from deciban.command_hints import adapt_hint, direct_role_hints_to_training
 from deciban.errors import DecibanWarning, InputError, did_you_mean
-from deciban.model.model import Model
+from deciban.load_model import resolve_decision
 from deciban.model.predictions import Predictions
 from deciban.model.row_explanations import explain_table_rows
-from deciban.option_values import parse_costs, parse_prior, parse_thresholds
 from deciban.plain_json import to_json
-from deciban.scores.posterior import Decision, build_rule
 from deciban.server.journal import Entry
 from deciban.server.problems import Problem
 from deciban.server.query import select_reading
@@ -105,7 +103,7 @@ def predict_table(
     """Predict all rows of a table, and write the answer in a format."""
     watch = Watch(limits.rows, time.monotonic() + limits.seconds)
     with collect_warnings() as warned, direct_role_hints_to_training(), table.open() as source:
-        model, rule = _apply_options(snapshot.model, options)
+        model, rule = resolve_decision(snapshot.model, options)
         view = CopyingView(source, _choose_copied(source, options))
         is_rounded = form in ("csv", "tsv")
         predictions = Predictions(
@@ -121,15 +119,6 @@ def predict_table(
                 for batch in batches:
                     write(batch)
         return Answer(MEDIA_TYPES[form], file, watch.rows, [*warned, *predictions.monitor.describe()])
-
-
-def _apply_options(model: Model, options: Mapping[str, Any]) -> tuple[Model, Decision | None]:
-    """Return the model with the priors of the options, and the rule by which rows are decided, if they give one."""
-    if options.get("prior") is not None:
-        model = model.with_priors(parse_prior(options["prior"]))
-    costs = parse_costs(options.get("cost"), model.classes)
-    thresholds = parse_thresholds(options.get("threshold"), model.classes)
-    return model, build_rule(model.classes, costs, options.get("reject"), thresholds)
 
 
 def _choose_copied(source: Source, options: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +96,9 @@ def _measure_bars(texts: list[str], counts: list[tuple[str, int]], role: str, is
     """Return the heights of a histogram, from 0 to 1: of numbers in equal bins, of common levels; else none."""
     heights: Any = []
     if role in ("number", "binned", "count"):
-        try:
+        with suppress(ValueError):  # of numbers that are not written as programs write them
             numbers = np.array([float(text) for text in texts])
             heights = np.histogram(numbers[np.isfinite(numbers)], HISTOGRAM_BARS)[0]
-        except ValueError:  # numbers that are not written as programs write them
-            heights = []
     elif is_target or role in ("flag", "category"):
         heights = [n for _, n in counts[:HISTOGRAM_BARS]]
     largest = max(heights, default=0)

@@ -77,7 +77,7 @@ def has_ledger(model: Model) -> bool:
 
 
 def find_doubtful_rows(workspace: Workspace) -> list[DoubtfulRow]:
-    """Return the rows whose labels the model finds least probable first; those without a label are left out.
+    """Return the labelled ones of the first `MAX_SCANNED_ROWS` rows, those of the least probable labels first.
 
     They are kept as long as table and model are the same.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban.formatting import format_percent, format_thousands
+from deciban.formatting import format_count, format_percent
 from deciban.metrics.calibration_fit import is_clearly_miscalibrated
 from deciban.studio.messages import adapt_message
 from deciban.studio.workspace import Workspace
@@ -116,7 +116,7 @@ def _find_few_rows(model: Model) -> Iterator[Finding]:
     n = sum(rows.values())
     if n < MIN_ROWS:
         yield Finding(
-            "warning", f"Only {n:g} rows",
+            "warning", f"Only {format_count(n, 'row')}",
             "With so few, the figures may be far off. The intervals show how far; more rows make them narrower.",
         )  # fmt: skip
     few = [f"{label} ({count:g})" for label, count in rows.items() if count < MIN_CLASS_ROWS]
@@ -150,7 +150,8 @@ def _find_columns(model: Model) -> Iterator[Finding]:
     for column in skipped[:5]:
         yield Finding("note", f"{column.name} was left out", f"{column.reason[:1].upper()}{column.reason[1:]}.")
     if len(skipped) > 5:
-        yield Finding("note", f"{len(skipped) - 5} more columns were left out", "The page Open says why.")
+        more = format_count(len(skipped) - 5, "more column")
+        yield Finding("note", f"Left out, too: {more}", "The page Open says why.")
     description = model.describe()
     for note in description.columns:
         if note.missing is not None and note.missing >= MANY_MISSING:
@@ -160,5 +161,5 @@ def _find_columns(model: Model) -> Iterator[Finding]:
             )  # fmt: skip
     without = description.rows_without_class
     if without:
-        rows = "1 row" if without == 1 else f"{format_thousands(without)} rows"
-        yield Finding("note", f"{rows} without {model.target}", "They were not learned from.")
+        rows = format_count(without, "row")
+        yield Finding("note", f"{rows} without {model.target}", "Rows without a class are not learned from.")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import deciban
 from deciban.errors import InputError, UndefinedError
+from deciban.option_values import join_list
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_options, format_table_arguments, format_table_words
 from deciban.studio.data_set import quote_path
@@ -76,7 +77,7 @@ def _choose_covariance(options: Options) -> str:
 
 def _write_boundary_command(workspace: Workspace, options: Options) -> str:
     table = f"{quote_path(workspace.need_data().training_name)} --target {shlex.quote(workspace.need_target())}"
-    more = {"columns": ",".join(choose_columns(workspace, options)), "covariance": _choose_covariance(options)}
+    more = {"columns": join_list(choose_columns(workspace, options)), "covariance": _choose_covariance(options)}
     return f"deciban plot boundary {table}{format_options(more)} -o boundary.svg"
 
 
@@ -118,21 +119,27 @@ def _write_model_python(workspace: Workspace, call: str, name: str) -> str:
     return _write_python(f"model = deciban.load({workspace.model_name!r})", call, name)
 
 
+def _choose_densities(workspace: Workspace, options: Options) -> list[str] | None:
+    """Return the column that the options name; None, for the strongest ones, where the model has no such column."""
+    column = options.get("column", "")
+    return [column] if column in workspace.need_model().roles else None
+
+
 def _draw_densities(workspace: Workspace, options: Options) -> str:
-    model, column = workspace.need_model(), options.get("column", "")
     rows = None if workspace.data is None else workspace.data.source()
-    return draw_svg("densities", model, rows, columns=[column] if column in model.roles else None)
+    return draw_svg("densities", workspace.need_model(), rows, columns=_choose_densities(workspace, options))
 
 
 def _write_densities_command(workspace: Workspace, options: Options) -> str:
     data = "" if workspace.data is None else f" {workspace.data.shell_name}"
-    more = format_options({"columns": options.get("column", "")})
-    return f"deciban plot densities {shlex.quote(workspace.model_name)}{data}{more} -o densities.svg"
+    columns = _choose_densities(workspace, options)
+    more = format_options({"columns": columns and join_list(columns)})
+    return f"deciban plot densities {quote_path(workspace.model_name)}{data}{more} -o densities.svg"
 
 
 def _write_densities_python(workspace: Workspace, options: Options) -> str:
-    column = options.get("column", "")
-    chosen = f", columns={[column]!r}" if column else ""
+    columns = _choose_densities(workspace, options)
+    chosen = f", columns={columns!r}" if columns else ""
     data = "" if workspace.data is None else f", {workspace.data.name!r}"
     return _write_model_python(workspace, f"densities(model{data}{chosen})", "densities")
 
@@ -150,8 +157,8 @@ def _draw_nomogram(workspace: Workspace, options: Options) -> str:
 
 def _write_nomogram_command(workspace: Workspace, options: Options) -> str:
     pair = _choose_pair(workspace, options)
-    more = format_options({"classes": "" if pair is None else f"{pair[0]},{pair[1]}"})
-    return f"deciban plot nomogram {shlex.quote(workspace.model_name)}{more} -o nomogram.svg"
+    more = format_options({"classes": pair and join_list(map(str, pair))})
+    return f"deciban plot nomogram {quote_path(workspace.model_name)}{more} -o nomogram.svg"
 
 
 def _write_nomogram_python(workspace: Workspace, options: Options) -> str:

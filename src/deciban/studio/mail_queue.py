@@ -130,9 +130,8 @@ class MailQueue:
             keys = list(self.waiting)
             start = skip % len(keys) if keys else 0
             for key in [*keys[start:], *keys[:start]]:
-                shown = _show(mail, self.waiting[key])
-                if _classify(mail, shown.message) == UNSURE:
-                    return shown
+                if _classify(mail, self.waiting[key]) == UNSURE:
+                    return _show(mail, self.waiting[key])
                 self.decided[key] = self.waiting.pop(key)
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from deciban._lazy import pc
 from deciban.errors import InputError
 from deciban.load_model import open_model
 from deciban.server.problems import Problem
-from deciban.studio.data_set import DataSet
+from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.workspace import Workspace
 
 MODEL_ENDING = ".deciban"
@@ -49,7 +48,7 @@ def clean_name(name: str) -> str:
 
 
 def open_file(workspace: Workspace, path: str, name: str | None = None) -> None:
-    """Open a table, or a model file, that lies on this machine; `name` is shown where it is not the path."""
+    """Open a table, or a model file, that lies on this machine; `name` is shown in place of its path."""
     path = os.path.expanduser(path)
     if path.endswith(MODEL_ENDING) and os.path.isfile(path):
         open_model_file(workspace, path, name)
@@ -59,11 +58,11 @@ def open_file(workspace: Workspace, path: str, name: str | None = None) -> None:
 
 def open_model_file(workspace: Workspace, path: str, name: str | None = None) -> None:
     """Open a model file, shown under `name`; a table that is open and has its columns stays open."""
-    model, shown = open_model(Path(path)), name or os.path.basename(path)
+    model, shown, file = open_model(Path(path)), name or os.path.basename(path), name or path
     workspace.keep_data_for(model)
     workspace.set_model(model, shown, model.held_out)
     workspace.record(
-        f"Opened the model {shown}", f"model = deciban.load({shown!r})", f"deciban inspect {shlex.quote(shown)}"
+        f"Opened the model {shown}", f"model = deciban.load({file!r})", f"deciban inspect {quote_path(file)}"
     )
 
 
@@ -100,8 +99,8 @@ def guess_target(data: DataSet) -> tuple[str | None, str]:
 
 
 def _count_distinct(column: Any) -> int:
-    """Return the number of different values of an Arrow column, missing ones left out."""
+    """Return the number of different values of an Arrow column, missing ones left out; 0 for nested values."""
     try:
         return int(pc.count_distinct(column, mode="only_valid").as_py())
-    except NotImplementedError:  # lists and other nested values
+    except NotImplementedError:
         return 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deciban.formatting import format_number, format_percent
+from deciban.formatting import format_count, format_number, format_percent
 from deciban.studio.findings import get_findings
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def make_confusion(report: Report) -> list[tuple[str, list[ConfusionCell]]]:
     lines = []
     for k, (label, line) in enumerate(zip(report.classes, report.confusion)):
         total = float(line.sum()) or 1.0
-        cells = [ConfusionCell(f"{n:g}", float(n) / total, k == l) for l, n in enumerate(line.round(3).tolist())]
+        cells = [ConfusionCell(format_count(n), n / total, k == l) for l, n in enumerate(line.round(3).tolist())]
         lines.append((str(label), cells))
     return lines
 

@@ -97,7 +97,7 @@ def choose_step(low: float, high: float, cell: Any = None) -> float:
     if all(math.isfinite(end) and float(end).is_integer() for end in ends) and high - low <= 1e6:
         return 1.0
     width = high - low
-    return 10.0 ** math.floor(math.log10(width / SLIDER_STEPS)) if width > 0 and math.isfinite(width) else 1.0
+    return 10.0 ** math.floor(math.log10(width / SLIDER_STEPS)) if 0 < width / SLIDER_STEPS < math.inf else 1.0
 
 
 def format_cell(cell: Any) -> str:
@@ -125,7 +125,8 @@ def choose_typical_row(model: Model) -> dict[str, Any]:
         elif column.name in ranges:
             low, high = ranges[column.name]
             step = choose_step(low, high)
-            row[column.name] = round((low + high) / 2 / step) * step
+            middle = low / 2 + high / 2
+            row[column.name] = round(middle / step) * step if math.isfinite(middle) else None
         else:
             row[column.name] = None
     return row

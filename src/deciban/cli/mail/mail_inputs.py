@@ -200,7 +200,7 @@ def count_done(activity: str, things: str = "messages", total: int | None = None
     if not sys.stderr.isatty():
         yield lambda more=1: stop_if_interrupted()
         return
-    from deciban.cli.error_handling import make_progress_bar, rate
+    from deciban.cli.error_handling import format_rate, make_progress_bar
 
     with make_progress_bar() as bar:
         task = bar.add_task(activity, total=total, rate="", things=things)
@@ -214,7 +214,7 @@ def count_done(activity: str, things: str = "messages", total: int | None = None
             now = monotonic()
             if now - updated >= PROGRESS_SECONDS:
                 updated = now
-                bar.update(task, completed=n, rate=rate(n / (now - start), things))
+                bar.update(task, completed=n, rate=format_rate(n / (now - start), things))
 
         yield tick
 

@@ -10,6 +10,7 @@ from deciban.cli.inputs import open_optional_table, open_table
 from deciban.cli.parser import choice, option
 from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, picture_command, plots
 from deciban.cli.training_options import find_target
+from deciban.formatting import format_count
 from deciban.option_values import parse_prior, split_list
 
 ISOTROPIC_SHAPES = ("identity", "spherical", "tied_spherical")
@@ -54,7 +55,7 @@ def boundary(picture: Picture, columns: list[str], covariance: str, prior: str |
             ax = plots.boundary(model, X[rows], y[rows], names=columns, to_scale=to_scale)
             if covariance in ISOTROPIC_SHAPES and X.shape[1] == len(model.classes_) == 2:
                 draw_means(ax, model.means_)
-        shown = "" if len(rows) == len(X) else f" ({len(rows)} of {len(X)} rows shown)"
+        shown = "" if len(rows) == len(X) else f" ({format_count(len(rows))} of {format_count(len(X), 'row')} shown)"
         picture.save(ax, f"{len(model.classes_)} classes over {' and '.join(columns)}{shown}")
 
 
@@ -130,4 +131,4 @@ def digits(picture: Picture, family: str, shape: tuple[int, int] | None, **optio
     with show_spinner("fitting and drawing …"):
         model = getattr(deciban, name)(**settings).fit(X, y)
         drawn = plots.digits(model, shape)
-    picture.save(drawn, f"{len(model.classes_)} classes of {len(X)} images by {name}")
+    picture.save(drawn, f"{len(model.classes_)} classes of {format_count(len(X), 'image')} by {name}")

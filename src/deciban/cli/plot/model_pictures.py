@@ -14,6 +14,7 @@ from deciban.cli.plot.picture_options import NUMBER_TABLE_OPTIONS, Picture, pict
 from deciban.cli.telltales import COLUMN, LABELS, load_text_model, select_classes
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import InputError, list_names
+from deciban.formatting import format_count
 from deciban.load_model import open_model
 from deciban.option_values import split_list
 from deciban.sources.row_views import CopyingView, RowRange
@@ -42,8 +43,8 @@ def densities(picture: Picture, model: Path, columns: list[str] | None, most: in
         with show_spinner("drawing …"):
             drawn = plots.densities(opened, rows, columns=columns, most=most)
     panels = len(drawn.axes) if hasattr(drawn, "savefig") else 1
-    columns_drawn = f"{panels} column{'' if panels == 1 else 's'}"
-    picture.save(drawn, f"the distributions of {columns_drawn} in {len(opened.classes)} classes")
+    shown, classes = format_count(panels, "column"), format_count(len(opened.classes), "class")
+    picture.save(drawn, f"the distributions of {shown} in {classes}")
 
 
 @picture_command(
@@ -118,12 +119,12 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
             odds, hits = compute_log_odds_and_hits(opened, table, k, allow_missing_columns)
             rows = choose_drawn_rows(len(odds))
             drawn = plots.sigmoid(odds[rows], hits[rows], label=name)
-        shown = "" if len(rows) == len(odds) else f" ({len(rows)} of them shown)"
-        picture.save(drawn, f"the probability of {name} for {len(odds)} rows{shown}")
+        shown = "" if len(rows) == len(odds) else f" ({format_count(len(rows))} of them shown)"
+        picture.save(drawn, f"the probability of {name} for {format_count(len(odds), 'row')}{shown}")
 
 
 def find_class(model: Model, label: str | None) -> int:
-    """Return the index of the class of --class, without it that of the last of at most two classes."""
+    """Return the index of the class of --class, without it of the last of two; InputError for none or more."""
     if label is not None:
         return model.classes.index(select_classes(model, [label])[0])
     if len(model.classes) > 2:
@@ -176,4 +177,4 @@ def telltales(picture: Picture, model: Path, labels: list[str] | None, number: i
     with show_spinner("drawing …"):
         classes = select_classes(opened, labels)
         drawn = plots.telltales(opened, classes, n=number, column=column)
-    picture.save(drawn, f"the telltales of {len(classes)} classes")
+    picture.save(drawn, f"the telltales of {format_count(len(classes), 'class')}")

@@ -14,6 +14,7 @@ from deciban.cli.parser import choice, option, without
 from deciban.cli.plot.picture_options import Picture, picture_command, plots
 from deciban.cli.training_options import call_on_table
 from deciban.errors import InputError, UsageError
+from deciban.formatting import format_count
 
 if TYPE_CHECKING:
     from deciban.metrics.report import Report
@@ -47,7 +48,7 @@ def roc(picture: Picture, **options: Any) -> None:
 
 
 def _describe_report(measure: str, report: Report) -> str:
-    return f"{measure} of {len(report.classes)} classes, by {report.rows} rows"
+    return f"{measure} of {format_count(len(report.classes), 'class')}, by {format_count(report.rows, 'row')}"
 
 
 def _draw_measured(
@@ -92,8 +93,8 @@ def reliability(picture: Picture, other_model: Path | None, calibrate: str | Non
             reports = {name: evaluate.evaluate_table(table, {**unset, **model}) for name, model in each.items()}
         with show_spinner("drawing …"):
             ax = plots.reliability(*reports.values(), names=list(reports) if len(reports) > 1 else None)
-        rows = next(iter(reports.values())).rows
-        picture.save(ax, f"the reliability of {' and '.join(filter(None, reports)) or 'a model'}, by {rows} rows")
+        rows = format_count(next(iter(reports.values())).rows, "row")
+        picture.save(ax, f"the reliability of {' and '.join(filter(None, reports)) or 'a model'}, by {rows}")
 
 
 def _evaluate_calibration(table: TableInput, options: Mapping[str, Any], method: str) -> dict[str, Report]:
@@ -124,7 +125,7 @@ def learning(picture: Picture, figure: str, **options: Any) -> None:
     """
     _draw_measured(
         "learning", picture, options, compare.measure_curve,
-        lambda curve: f"the {figure} of {len(curve.points)} models by {curve.held_out} rows held out",
+        lambda curve: f"the {figure} of {len(curve.points)} models by {format_count(curve.held_out, 'row')} held out",
         figure=figure.replace("-", "_"),
     )  # fmt: skip
 
@@ -143,7 +144,7 @@ def comparison(picture: Picture, figure: str, **options: Any) -> None:
     """
     _draw_measured(
         "comparison", picture, options, compare.compare_learners,
-        lambda found: f"the {figure} of {len(found)} learners, by {len(found.weight)} rows",
+        lambda found: f"the {figure} of {len(found)} learners, by {format_count(len(found.weight), 'row')}",
         figure=figure.replace("-", "_"),
     )  # fmt: skip
 
@@ -163,5 +164,6 @@ def dependence(picture: Picture, order: str, **options: Any) -> None:
     """
     _draw_measured(
         "dependence", picture, options, compare.measure_dependence,
-        lambda found: f"the dependence of {len(found.features)} features, by {found.rows} rows", order=order,
+        lambda found: f"the dependence of {len(found.features)} features, by {format_count(found.rows, 'row')}",
+        order=order,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from starlette.routing import Route
 
 import deciban
 from deciban.errors import DecibanError
+from deciban.formatting import format_value
 from deciban.load_model import open_model
 from deciban.metrics import comparison_advice
 from deciban.model.differences import find_differences
@@ -124,20 +124,14 @@ def _compare_models(workspace: Workspace, first: str, second: str) -> dict[str, 
         return {"changes": None, "evidence": [], "parts": []}
     changes = find_differences(_get_model(workspace, first), _get_model(workspace, second))
     parts = [
-        (title, [(name, *map(_format_value, both)) for name, both in changes[part].items()])
+        (title, [(name, *map(format_value, both)) for name, both in changes[part].items()])
         for part, title in PARTS.items()
         if changes[part]
     ]
-    facts = [(part, *map(_format_value, both)) for part in ("target", "rows") for both in changes[part].values()]
+    facts = [(part, *map(format_value, both)) for part in ("target", "rows") for both in changes[part].values()]
     if facts:
         parts.insert(0, ("Whole model", facts))
     return {"changes": changes, "parts": parts, "evidence": changes["evidence"][:SHOWN_EVIDENCE_CHANGES]}
-
-
-def _format_value(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 async def add_model(request: Request) -> Response:
@@ -181,7 +175,7 @@ def _merge(workspace: Workspace, first: str, second: str) -> None:
     workspace.record(
         f"Merged {first} and {second}",
         f"model = deciban.load({first!r}) + deciban.load({second!r})\nmodel.save({name!r})",
-        f"deciban merge {shlex.quote(first)} {shlex.quote(second)} -o {shlex.quote(name)}",
+        f"deciban merge {quote_path(first)} {quote_path(second)} -o {quote_path(name)}",
     )
     workspace.notice = f"{first} and {second} were merged into {name}: it knows all their rows."
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from deciban.formatting import format_number, format_percent, format_percent_range, format_signed
+from deciban.formatting import format_count, format_number, format_percent, format_percent_range, format_signed
 from deciban.html_fragments import Markup, element, join, make_table
 from deciban.metrics.report import Report
 from deciban.server.problems import Problem
@@ -116,8 +116,9 @@ def show_two_reports(before: Report | None, after: Report | None) -> Markup:
         a, b = (factor * getattr(report, name) for report in (before, after))
         shown = [f"{format_number(value, digits)}{unit}" for value in (a, b)]
         rows.append([name.replace("_", " ").replace("log loss", "log-loss"), *shown, format_signed(b - a, digits)])
-    low, high = format_percent(after.accuracy, 1), format_percent_range(after.accuracy_interval)
-    sure = element("p", f"Held-out accuracy now {low} (95 % interval: {high} %), on {after.rows} rows.")
+    accuracy, interval = format_percent(after.accuracy), format_percent_range(after.accuracy_interval)
+    rows_held_out = format_count(after.rows, "row")
+    sure = element("p", f"Held-out accuracy now {accuracy} (95 % interval: {interval} %), on {rows_held_out}.")
     table = make_table(["held-out figure", "before", "after", "difference"], rows)
     return element("div", join(table, sure), class_="db")
 

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from deciban.errors import DecibanError
 from deciban.model.columns import ROLES
 from deciban.server.problems import Problem
 from deciban.studio.column_views import ROLE_CHOICES, describe_columns
@@ -53,12 +52,12 @@ def _describe_table(workspace: Workspace) -> dict[str, Any]:
 
 
 async def open_dropped(request: Request) -> Response:
-    """Receive a file that was dropped, and open it; a file that is no table is removed, and so is a model's."""
+    """Receive a file that was dropped, and open it; one that cannot be opened is removed, and so is a model's."""
     workspace = get_workspace(request)
     path = await receive_file(request)
     try:
         await run(workspace, open_file, workspace, str(path), path.name)
-    except DecibanError:
+    except Exception:
         remove_file(path)
         raise
     if path.suffix != MODEL_ENDING:

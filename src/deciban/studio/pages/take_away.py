@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from deciban.studio.data_set import quote_path
 from deciban.studio.downloads import (
     encode_model,
     read_and_remove,
@@ -30,7 +30,7 @@ async def show(request: Request) -> Response:
     workspace = get_workspace(request)
     predict = ""
     if workspace.data is not None and workspace.model is not None:
-        name = shlex.quote(workspace.model_name)
+        name = quote_path(workspace.model_name)
         predict = f"deciban predict {name} {workspace.data.shell_name} --all --proba -o predictions.csv"
     python, commands = write_python(workspace), write_commands(workspace)
     return render(request, "take_away.html", python=python, commands=commands, predict=predict)

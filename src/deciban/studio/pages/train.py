@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from starlette.routing import Route
 import deciban
 from deciban.server.problems import Problem
 from deciban.studio.command_lines import format_options, format_table_arguments, format_table_words
+from deciban.studio.data_set import quote_path
 from deciban.studio.findings import get_findings
 from deciban.studio.jobs import Job
 from deciban.studio.render import render
@@ -79,7 +79,7 @@ def _train(workspace: Workspace, learner: str, job: Job) -> str:
             f"Trained {LEARNERS[learner][0].lower().replace('bayes', 'Bayes')} on {data.name}",
             f"model = deciban.train({format_table_arguments(workspace, **more)})\n"
             f"print(model.held_out)\nmodel.save({name!r})",
-            f"deciban train {format_table_words(workspace)}{format_options(more)} -o {shlex.quote(name)}",
+            f"deciban train {format_table_words(workspace)}{format_options(more)} -o {quote_path(name)}",
         )
         get_findings(workspace)  # in the job, and not when its page is opened
     return "/train"
