@@ -123,15 +123,19 @@ def format_number(value: float, digits: int = 4) -> str:
 def format_plain(value: float) -> str:
     """Format a number as a table would have it: whole ones in full, others with six significant digits.
 
-    >>> format_plain(37.5), format_plain(20240131.0), format_plain(-1 / 3)
-    ('37.5', '20240131', '−0.333333')
+    >>> format_plain(37.5), format_plain(20240131.0), format_plain(-1 / 3), format_plain(math.inf)
+    ('37.5', '20240131', '−0.333333', '∞')
     """
     form = ".0f" if float(value).is_integer() and abs(value) < 1e15 else ".6g"
-    return f"{value:z{form}}".replace("-", "−")
+    return f"{value:z{form}}".replace("-", "−").replace("inf", "∞")
 
 
 def format_value(value: Any) -> str:
-    """Format a float as `format_plain` does, None as a dash, and any other value as its text."""
+    """Format a float as `format_plain` does, None as a dash, and any other value as its text.
+
+    >>> format_value(1234567.0), format_value(None), format_value("full")
+    ('1234567', '–', 'full')
+    """
     return "–" if value is None else format_plain(value) if isinstance(value, float) else str(value)
 
 

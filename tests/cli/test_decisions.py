@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+from collections import Counter
 
 import pytest
 
 import deciban
+from deciban.cli.predict import _print_counts
 from tests.cli.terminal import NEW, PATIENTS, call, done
 
 
@@ -42,6 +44,23 @@ def test_undecided_rows_are_null_and_counted(model, tmp_path):
     assert json.loads(first) == {"prediction": None, "probability": None}
     result = done("predict", model, NEW, "--reject", "0.02", "-o", tmp_path / "out.csv")
     assert "; undecided " in result.stderr
+    result = done("predict", model, NEW, "--reject", "-1", "-o", tmp_path / "none.csv")
+    assert result.stderr.rstrip().endswith("none.csv: undecided 6")
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([1], "1 row to out.csv: a 1\n"),
+        ([0, 3, 0, 2, 0, 0, 0], "5 rows to out.csv: b 3, d 2\n"),
+        ([6, 5, 4, 3, 2, 1, 0], "21 rows to out.csv: a 6, b 5, c 4, d 3, e 2 and 1 other class\n"),
+        ([1] * 7, "7 rows to out.csv: a 1, b 1, c 1, d 1, e 1 and 2 other classes\n"),
+    ],
+    ids=["one", "two of seven", "six", "seven"],
+)
+def test_classes_that_were_not_predicted_are_not_counted(rows, text, capsys):
+    _print_counts(Counter(dict(zip("abcdefg", rows))), "out.csv")
+    assert capsys.readouterr().err == text
 
 
 def test_a_report_has_what_was_asked_for():

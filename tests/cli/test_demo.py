@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import deciban
+from deciban.cli.files import atomic_file
 from deciban.cli.files import write_folder as write
-from deciban.errors import InputError
+from deciban.errors import InputError, StoreError
 from tests.cli.terminal import call
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -145,6 +146,12 @@ def test_a_write_that_fails_leaves_neither_half_a_file_nor_a_part_of_the_files(t
         write(tmp_path, {"a": b"new", "no/such/place": b"x"})
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a").read_text() == "old"
+
+
+def test_an_error_of_a_mail_store_is_not_one_of_the_file_that_is_written(tmp_path):
+    with pytest.raises(StoreError, match="damaged"), atomic_file(tmp_path / "a"):
+        raise StoreError("the store is damaged")
+    assert not list(tmp_path.iterdir())
 
 
 def test_debug_lets_the_error_through(tmp_path):

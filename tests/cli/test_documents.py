@@ -126,6 +126,16 @@ def test_completion_is_offered_for_a_shell(shell, tmp_path, monkeypatch):
     assert call("--show-completion", "tcsh").exit_code == 2
 
 
+def test_completion_is_appended_to_a_start_up_file_of_any_encoding(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    before = b"# caf\xe9\nalias ll='ls -l'"
+    (tmp_path / ".bashrc").write_bytes(before)
+    script = done("--show-completion", "bash").stdout_bytes
+    for _ in range(2):
+        done("--install-completion", "bash")
+    assert (tmp_path / ".bashrc").read_bytes() == before + b"\n\n" + script
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -70,6 +70,11 @@ def test_a_pseudo_count_that_is_none_is_wrong_usage(value, tmp_path):
         (["compare", PATIENTS, "--target", "diagnosis", "--sizes", "20,2.5"], "'2.5' is not a whole number"),
         (["bayes", "--prior", "2", "--sensitivity", "1", "--specificity", "1"], "'2' is more than 1"),
         (["predict", "m.deciban", NEW, "--reject-novel", "1"], "'1' is not below 1"),
+        (["explain", "m.deciban", NEW, "--row", "9" * 400], "is too large"),
+        (
+            ["train", PATIENTS, "--target", "diagnosis", "--prior", "cold=0.5,cold=0.2,flu=0.3"],
+            "--prior gives cold both 0.5 and 0.2",
+        ),
         (["mail", "watch", "--ham", "a", "--junk", "b", "--every", "inf"], "'inf' is not finite"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -55,6 +55,8 @@ def test_a_confusion_table_has_shares_of_its_rows_as_shades():
     cells = [[(cell.text, cell.attributes["class"]) for cell in row.all("td")] for row in tree.all("tr")[1:]]
     assert cells[0] == [("9", "db-n db-for-5"), ("1", "db-n db-against-1"), ("90.0 %", "db-n")]
     assert cells[1] == [("0", "db-n"), ("0", "db-n"), ("–", "db-n")]
+    tree = parse(make_confusion_table(["a", "b"], [[1234567.0, 0.25], [0.0, 12345.6]]))
+    assert [cell.text for cell in tree.all("td")] == ["1 234 567", "0.25", "100.0 %", "0", "12 346", "100.0 %"]
 
 
 def test_an_interval_is_drawn_to_scale_and_one_that_is_unknown_is_not():
@@ -78,7 +80,7 @@ def test_overlapping_passages_add_their_evidence_and_the_text_stays_complete():
 
 def test_a_long_text_is_cut_where_it_says_so():
     tree = parse(highlight_passages("ab " * 10_000, [(0, 2, 1.0), (29_999, 30_000, 1.0)]))
-    assert tree.text.endswith(" … 10000 characters more")
+    assert tree.text.endswith(" … 10 000 more characters")
     assert len(tree.all("mark")) == 1
 
 

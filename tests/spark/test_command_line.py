@@ -52,6 +52,8 @@ def test_train_predict_and_evaluate(table, tmp_path):
     [
         (["predict", "rows.deciban", "rows.parquet", "--spark", "local[1]"], "-o names the folder"),
         (["train", "-", "--target", "y", "--spark", "local[1]"], "--spark reads files"),
+        (["train", "--folders", ".", "--spark", "local[1]"], "--spark reads files"),
+        (["train", "sqlite:///a.db", "--target", "y", "--spark", "local[1]"], "--spark reads files"),
         (["train", "rows.parquet", "--target", "diagnosis", "--spark", "nonsense"], "cannot be started"),
     ],
 )

@@ -1,12 +1,15 @@
 """Ask and Texts: answers are those of the library, whatever the row, and nothing of it becomes markup."""
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import deciban
 from deciban.model.single_changes import find_single_changes, read_typed_row
 from deciban.sources.row_views import RowRange
-from deciban.studio.row_fields import make_fields
+from deciban.studio.row_fields import choose_step, choose_typical_row, make_fields
 from tests.html_fragments.parsed import parse
 from tests.studio.studio_client import StudioClient
 from tests.studio.trained_models import open_trained
@@ -180,6 +183,16 @@ def test_a_model_without_a_table_has_a_row_to_begin_with(studio, tmp_path):
     html = studio.page("/ask")
     assert "A row<" in html
     assert 'data-column="x"' in html
+    assert studio.workspace.steps[-1].python == f"model = deciban.load({str(tmp_path / 'm.deciban')!r})"
+
+
+def test_a_row_to_begin_with_and_sliders_bear_any_range():
+    parts = {"_layout": SimpleNamespace(levels=[]), "_scorer": SimpleNamespace(level_names=[])}
+    columns = [SimpleNamespace(name=name, modelled_features=(name,)) for name in "xyz"]
+    ranges = {"x": (-math.inf, math.inf), "y": (1.0e308, 1.6e308), "z": (2.0, 6.0)}
+    row = choose_typical_row(SimpleNamespace(columns=columns, ranges=ranges, **parts))
+    assert row == {"x": None, "y": pytest.approx(1.3e308), "z": 4.0}
+    assert choose_step(0.0, 5e-324) == 1.0
 
 
 @pytest.mark.thorough

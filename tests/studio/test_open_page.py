@@ -149,6 +149,12 @@ def test_a_file_that_is_no_table_is_refused_and_removed(studio, tmp_path):
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
+def test_a_file_at_which_the_studio_fails_is_removed(studio, tmp_path, monkeypatch):
+    monkeypatch.setattr("deciban.studio.pages.open.open_file", lambda *_: 1 / 0)
+    assert studio.drop("a.csv", b"x,y\n1,2\n").status_code == 500
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
 def test_a_model_file_is_opened(trained, tmp_path):
     model = trained.get("/take-away/model").content
     other = StudioClient(tmp_path / "other").enter()

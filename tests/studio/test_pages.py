@@ -102,6 +102,15 @@ def test_a_boundary_is_drawn_for_the_columns_that_are_chosen(trained):
     assert trained.page("/look/picture/boundary?x=age&y=temperature") != trained.page("/look/picture/boundary")
 
 
+def test_a_column_with_a_comma_in_its_name_is_quoted_in_commands(studio):
+    rows = "".join(f"{i % 7 + 5 * (i % 2)},{i % 5},{'yn'[i % 2]}\n" for i in range(60))
+    studio.drop("t.csv", f'"a, b",c,class\n{rows}'.encode())
+    studio.work("/train/start", learner="bayes")
+    page = html.unescape(studio.page("/look?picture=densities&column=a,%20b"))
+    assert "--columns '\"a, b\"' -o densities.svg" in page
+    assert "--columns" not in studio.page("/look?picture=densities&column=d")
+
+
 @pytest.mark.thorough
 def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     page = trained.page("/look?picture=boundary")
