@@ -178,12 +178,15 @@ class GenerativeModel(Scorer):
         every = families[0].enumerate_rows(self.complete.parts[0]) if len(families) == 1 else None
         if every is not None:
             rows, log_times = every
-            return float(1 - np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
+            right = float(np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
+            return max(1 - right, 0.0)  # rounding may give more than 1
+        if n_draws < 1:
+            raise InputError(f"n_draws is the number of rows to sample, 1 or more; not {n_draws!r}")
         total = 0.0
         for start in range(0, n_draws, ROWS_PER_SAMPLE):
             parts, _ = self.sample(min(ROWS_PER_SAMPLE, n_draws - start), rng)
             total += float(self.with_maps(calibration=None).scores(parts, "posterior", threads).max(axis=1).sum())
-        return 1 - total / n_draws
+        return max(1 - total / n_draws, 0.0)
 
     @property
     def n_parameters(self) -> int:

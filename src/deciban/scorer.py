@@ -126,7 +126,10 @@ class Scorer(ABC):
     def explain(
         self, parts: Sequence[Any], pair: tuple[int, int] | None, labels: NDArray[Any], threads: int
     ) -> Explanation:
-        """Explain each row's evidence for one class against another: winner and runner-up, or the given pair."""
+        """Explain each row's evidence for one class against another: winner and runner-up, or the given pair.
+
+        Raises InputError for a model of one class.
+        """
         if len(labels) < 2:
             raise InputError("an explanation compares two classes, and this model has one")
         n = parts[0].shape[0]

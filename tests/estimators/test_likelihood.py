@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 import deciban
-from deciban.errors import UndefinedError
+from deciban.errors import InputError, UndefinedError
 from tests.estimators.examples import CLASSES, GENERATIVE, IDS
 
 generative = pytest.mark.parametrize("example", GENERATIVE, **IDS)
@@ -107,3 +107,9 @@ def test_the_bayes_error_is_the_error_on_the_models_own_samples(example):
         pytest.skip("depends on the length of the documents sampled")
     X, y = model.sample(20_000, random_state=1)
     assert model.bayes_error() == pytest.approx((model.predict(X) != y).mean(), abs=0.02)
+
+
+def test_a_bayes_error_by_sampling_needs_a_row():
+    model = deciban.GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    with pytest.raises(InputError, match="n_draws"):
+        model.bayes_error(0)

@@ -31,19 +31,14 @@ def make_table(
     strong: Container[int] = (),
 ) -> Markup:  # fmt: skip
     """Return a table; its first column names the rows, columns outside `left` are numbers, rows in `strong` bold."""
-    first = [element("th", head, scope="col", class_=_choose_cell_class(j, left)) for j, head in enumerate(heads)]
+    first = [element("th", head, scope="col", class_=None if j in left else "db-n") for j, head in enumerate(heads)]
     body = []
     for i, (name, *cells) in enumerate(rows):
         numbered = enumerate(cells, start=1)
         line = [element("th", name, scope="row", class_="db-what")]
-        line += [element("td", cell, class_=_choose_cell_class(j, left)) for j, cell in numbered]
+        line += [element("td", cell, class_=None if j in left else "db-n") for j, cell in numbered]
         body.append(element("tr", *line, class_="db-total" if i in strong else None))
     return _make_scrollable(assemble_table(caption, first, body))
-
-
-def _choose_cell_class(j: int, left: Container[int]) -> str | None:
-    """Return the CSS class of the cells of column j: that of numbers, or None for a column in `left`."""
-    return None if j in left else "db-n"
 
 
 def _make_scrollable(table: Markup) -> Markup:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from deciban._lazy import pa, pc
 from deciban.errors import DecibanError
 from deciban.model.columns import OPEN_ROLES, ROLES
 from deciban.sources.markers import MISSING_MARKERS
@@ -65,7 +65,7 @@ def _infer_roles(workspace: Workspace, data: DataSet) -> tuple[dict[str, tuple[s
 def _describe_column(name: str, workspace: Workspace, data: DataSet, role: str, reason: str) -> ColumnView:
     values = data.head.column(name)
     known = _list_known_texts(values)
-    counts = _count_values(known)
+    counts = Counter(known).most_common()
     is_target = name == workspace.target
     return ColumnView(
         name, "target" if is_target else role, reason, is_target, name in workspace.roles,
@@ -81,15 +81,6 @@ def _list_known_texts(values: Any) -> list[str]:
         for value in values.to_pylist()
         if value is not None and value == value and (text := str(value).strip()) not in MISSING_MARKERS and text
     ]
-
-
-def _count_values(texts: list[str]) -> list[tuple[str, int]]:
-    """Return the different values with their numbers, the commonest first."""
-    if not texts:
-        return []
-    counted = pc.value_counts(pa.array(texts))
-    pairs = zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist())
-    return sorted(pairs, key=lambda pair: -pair[1])
 
 
 def _measure_bars(texts: list[str], counts: list[tuple[str, int]], role: str, is_target: bool) -> tuple[float, ...]:

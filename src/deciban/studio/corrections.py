@@ -146,7 +146,7 @@ def _apply(workspace: Workspace, correction: Correction, corrected: DataSet, rep
     """Open the corrected table, and the model of after a correction; record it in the history and as a step."""
     get_history(workspace).append(correction)
     workspace.data = corrected
-    _set_model(workspace, correction.result, report)
+    workspace.set_model(correction.result, workspace.model_name, report, workspace.warnings)
     done = "forgotten" if correction.after is None else f"relabelled {correction.after}"
     title = f"Corrected: row {correction.row + 1} {done}"
     _record_step(workspace, title, correction.row, correction.before, correction.after)
@@ -174,7 +174,7 @@ def undo_correction(workspace: Workspace) -> Correction:
         raise Problem(409, "there is no correction to take back")
     last = history.pop()
     workspace.data = last.data
-    _set_model(workspace, last.model, last.report)
+    workspace.set_model(last.model, workspace.model_name, last.report, workspace.warnings)
     _record_step(workspace, f"Took back the correction of row {last.row + 1}", last.row, last.after, last.before)
     return last
 
@@ -191,11 +191,6 @@ def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
     if found[0].label == label:
         raise Problem(409, f"row {row + 1} has the label {label!r} already")
     return found[0].label
-
-
-def _set_model(workspace: Workspace, model: Model, report: Report | None) -> None:
-    """Replace the open model under its name, with its warnings."""
-    workspace.set_model(model, workspace.model_name, report, workspace.warnings)
 
 
 def _record_step(workspace: Workspace, title: str, row: int, before: str | None, after: str | None) -> None:

@@ -95,7 +95,7 @@ class MailQueue:
     scanned_at: float | None = None
 
     def open_filter(self) -> MailFilter:
-        """Open the filter for learning; a store that does not exist is an InputError."""
+        """Open the filter for learning; StoreError where the store does not exist, Problem where none is named."""
         store = self.settings.mail_store
         if store is None:
             raise Problem(409, "no mail store is named. Hint: deciban studio --mail STORE --messages FOLDER")

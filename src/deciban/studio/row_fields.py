@@ -116,19 +116,16 @@ def format_cell(cell: Any) -> str:
 
 
 def choose_typical_row(model: Model) -> dict[str, Any]:
-    """Return a row to begin with where no table is open: the middle of each range, the first of the levels."""
-    row: dict[str, Any] = {}
+    """Return a row to begin with where no table is open: middles of ranges, first levels; None for any other cell."""
+    row: dict[str, Any] = {column.name: None for column in list_read_columns(model)}
     levels, ranges = list_levels(model), model.ranges
-    for column in list_read_columns(model):
-        if column.name in levels:
-            row[column.name] = next(iter(levels[column.name]), None)
-        elif column.name in ranges:
-            low, high = ranges[column.name]
-            step = choose_step(low, high)
-            middle = low / 2 + high / 2
-            row[column.name] = round(middle / step) * step if math.isfinite(middle) else None
-        else:
-            row[column.name] = None
+    for name in row:
+        if name in levels:
+            row[name] = next(iter(levels[name]), None)
+        elif name in ranges:
+            low, high = ranges[name]
+            step, middle = choose_step(low, high), low / 2 + high / 2
+            row[name] = round(middle / step) * step if math.isfinite(middle) else None
     return row
 
 

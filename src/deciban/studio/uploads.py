@@ -23,7 +23,7 @@ def describe_limit(limit: int) -> str:
 
 
 async def receive_file(request: Request) -> Path:
-    """Write the body of a request into a new folder, under the name in its query; refuse one that is too long.
+    """Write the body of a request into a new folder, under the name in its query; refuse one too long or empty.
 
     The bytes are written as they come, so that memory does not grow with the file.
     """

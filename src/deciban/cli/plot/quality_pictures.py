@@ -104,7 +104,8 @@ def _evaluate_calibration(table: TableInput, options: Mapping[str, Any], method:
             raise UsageError(f"--calibrate evaluates in the ten folds of training, so --{name} cannot be given")
     reports = {}
     for name, which in (("uncalibrated", "none"), (f"calibrated ({method})", method)):
-        model = call_on_table("train", table, {**options, "calibrate": which}, ["calibrate"])
+        names = ["calibrate", "structure", "seconds"]
+        model = call_on_table("train", table, {**options, "calibrate": which}, names)
         if model.held_out is None:
             why = "cannot be evaluated in training, so there is nothing to draw before and after"
             raise InputError(f"{table.name} {why}")
