@@ -104,6 +104,10 @@ def test_rows_are_in_the_order_of_doubt_or_of_the_table(trained):
     html = trained.page("/correct?by=order&row=41")
     assert 'data-row="41"' in html
     assert 'data-row="40"' not in html
+    assert 'data-row="52"' not in html  # it has no label
+    assert "row=61" in html
+    assert "row=401" not in trained.page("/correct?by=order&row=381")
+    assert 'data-row="1"' in trained.page("/correct?by=order&row=401")
 
 
 @pytest.mark.thorough

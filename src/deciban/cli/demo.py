@@ -115,12 +115,10 @@ def show_files(out: Screen, files: Sequence[Path]) -> None:
     width = max(len(str(path)) for path in files)
     for path in files:
         out.print(Text(f"  {path!s:<{width}}  {CONTENTS[path.name]}"), soft_wrap=True)
-    here = Path(sys.executable)
-    python = str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else "python"
+    programs = Path(sys.executable).parent
+    here = programs.relative_to(Path.cwd()) if programs.is_relative_to(Path.cwd()) else Path()
     out.print(Text("Next", "bold"))
     out.print("  read README.md, see what else a model can do:", soft_wrap=True)
-    out.print(Text(f'  {python} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)
+    out.print(Text(f'  {here / "python"} -c "import deciban; help(deciban.GaussianBayes)"'), soft_wrap=True)
     out.print("  or try it in a browser, on your own table or an example:", soft_wrap=True)
-    command = here.with_name("deciban")
-    shown = str(command.relative_to(Path.cwd())) if command.is_relative_to(Path.cwd()) else "deciban"
-    out.print(Text(f"  {shown} studio"), soft_wrap=True)
+    out.print(Text(f"  {here / 'deciban'} studio"), soft_wrap=True)

@@ -83,17 +83,17 @@ def _print_classes(path: Path, classes: list[tuple[Any, list[Any]]]) -> None:
     """
     screen = Screen()
     screen.print_title(f"{path}: telltales of each class, the strongest first")
-    few = len(classes) <= MAX_DETAILED_CLASSES
+    is_detailed = len(classes) <= MAX_DETAILED_CLASSES
     for label, words in classes:
         screen.print_heading(str(label))
         if not words:
             screen.print_line("no word is evidence for it")
-        elif few:
+        elif is_detailed:
             _print_words(screen, words)
         else:
             screen.print_packed([f"{shorten(format_word(w.word), TELLTALE_WIDTH)} {w.decibans:.0f}" for w in words])
     screen.print()
-    if few:
+    if is_detailed:
         screen.print_line("dB is decibans for the class against all others: 10 is ten to one.")
         if all(hasattr(word, "elsewhere") for _, words in classes for word in words):
             screen.print_line("times, documents: in the class : in all other classes.")

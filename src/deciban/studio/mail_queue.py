@@ -105,7 +105,7 @@ class MailQueue:
         """Classify all messages of the folders, and queue those of which the filter is unsure."""
         verdicts, problems = Counter[str](), list[str]()
         waiting: dict[str, QueuedMessage] = {}
-        n_bytes, n = 0, 0
+        n_bytes = 0
         with self.open_filter() as mail:
             for place in self.settings.mail_sources:
                 for found in read_mail(place, problems=lambda each: problems.append(clip_text(str(each), 200))):
@@ -116,8 +116,7 @@ class MailQueue:
                     if kind == UNSURE and is_kept:
                         waiting[message.key] = message
                         n_bytes += len(found.raw)
-                    n += 1
-                    job(n)
+                    job(verdicts.total())
         self.verdicts, self.problems, self.waiting, self.decided = verdicts, problems, waiting, {}
         self.scanned_at = time.time()
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 import deciban
-from deciban.formatting import format_number, format_percent, format_size, format_thousands
+from deciban.formatting import format_count, format_number, format_percent, format_size, format_thousands
 from deciban.html_fragments import STYLE, Markup
 
 FOLDER = Path(__file__).parent
@@ -27,6 +27,7 @@ def get_environment() -> Environment:
     )  # fmt: skip
     environment.filters |= {
         "percent": format_percent, "thousands": format_thousands, "number": format_number, "size": format_size,
+        "count_of": format_count,
     }  # fmt: skip
     environment.globals |= {"version": deciban.__version__, "fragment_style": Markup(STYLE)}
     return environment

@@ -124,8 +124,7 @@ def show_comparison(one: RowAnswer, other: RowAnswer, rows: Sequence[dict[str, A
     ranked = [line for size, line in sorted(lines, key=lambda each: -each[0]) if size > 0][:MAX_SHOWN_BARS]
     totals = ["total", "", "", *(format_signed(v) for v in (one.total, other.total, other.total - one.total))]
     heads = ["column", "kept row", "this row", "kept, dB", "this, dB", "difference"]
-    pair = one.explanation.winner[0], one.explanation.runner_up[0]
-    caption = f"Evidence for {pair[0]} rather than {pair[1]}"
+    caption = f"Evidence for {one.explanation.winner[0]} rather than {one.explanation.runner_up[0]}"
     table = make_table(heads, [*ranked, totals], caption, left=(0, 1, 2), strong=[len(ranked)])
     p = [f"{answer.prediction} ({format_probability(answer.probability)})" for answer in (one, other)]
     return element("div", element("p", f"Kept row: {p[0]}. This row: {p[1]}."), table, class_="db")

@@ -45,16 +45,17 @@ async def show(request: Request) -> Response:
 def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
     """Return the rows of one page in this order, from this number on, and the history."""
     model, data = workspace.need_model(), workspace.need_data()
-    if by == "order":
+    if by == "order":  # rows without a label are not shown, so that a page may have fewer than others
+        first = first if data.read_rows(first - 1, 1).num_rows else 1
         rows = scan_rows(model, data, first - 1, PAGE_ROWS)
-        if not rows and first > 1:
-            first, rows = 1, scan_rows(model, data, 0, PAGE_ROWS)
+        has_next = data.read_rows(first - 1 + PAGE_ROWS, 1).num_rows > 0
     else:
         every = find_doubtful_rows(workspace)
         first = first if first <= len(every) else 1
-        rows = every[first - 1 : first - 1 + PAGE_ROWS]
+        rows, has_next = every[first - 1 : first - 1 + PAGE_ROWS], len(every) >= first + PAGE_ROWS
     return {
         "rows": describe_rows(workspace, rows, get_order(workspace, model)), "first": first, "page_rows": PAGE_ROWS,
+        "has_next": has_next,
         "classes": [str(label) for label in model._scorer.outline.classes], "target": model.target, "forget": FORGET,
         "history": list(reversed(get_history(workspace))), "is_exact": has_ledger(model), "learner": model.learner,
     }  # fmt: skip
