@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import deciban
 from deciban.errors import InputError, ModelFileError
-from deciban.option_values import parse_costs, parse_prior, parse_thresholds
 
 if TYPE_CHECKING:
     from deciban.model.model import Model
@@ -45,6 +44,7 @@ def resolve_decision(model: Model, options: Mapping[str, Any]) -> tuple[Model, D
 
     The options are prior, cost, threshold and reject, as `option_values` parses them; each may be absent or None.
     """
+    from deciban.option_values import parse_costs, parse_prior, parse_thresholds
     from deciban.scores.posterior import build_rule
 
     if options.get("prior") is not None:

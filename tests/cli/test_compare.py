@@ -32,6 +32,13 @@ def test_a_person_sees_a_table_the_curves_and_advice_on_80_columns(monkeypatch):
     assert all(len(line) <= 80 for line in lines[1:-1])
 
 
+def test_the_command_of_a_tree_names_its_structure():
+    options = ["--learners", "tan", "--folds", "3", "--no-curve"]
+    lines = done("compare", PATIENTS, "--target", "diagnosis", *options).stdout.splitlines()
+    assert lines[0].endswith(", by 1 learner")
+    assert lines[-1] == f"  deciban train {PATIENTS} --target diagnosis --structure tan"
+
+
 def test_times_and_curves_can_be_left_out():
     text = done("compare", PATIENTS, "--target", "diagnosis", *FEW, "--no-times", "--no-curve").stdout
     assert " ms" not in text
