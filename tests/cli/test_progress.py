@@ -108,3 +108,9 @@ def test_a_file_of_many_messages_is_not_counted_as_one(shown, tmp_path):
         assert shown[-1][:3] == ("learning", 7, "messages")
         assert run_mail(["classify", box, "--store", store]) == 0
     assert shown[-1][:3] == ("classifying", 7, "messages")
+
+
+def test_a_rate_below_ten_is_not_rounded_to_whole_things():
+    assert error_handling.format_rate(0.25, "models") == "0.25 models/s"
+    assert error_handling.format_rate(12345.6, "rows") == "12,346 rows/s"
+    assert error_handling.format_rate(None, "rows") == error_handling.format_rate(0.0, "rows") == ""

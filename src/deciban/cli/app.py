@@ -47,7 +47,7 @@ GROUP: Final = Group(
 
 
 def run(words: Sequence[str], group: Group = GROUP) -> int:
-    """Run the command of a group that the words of a command line name, and return its exit code."""
+    """Run the command that the words of a command line name; return its exit code, or raise SystemExit."""
     name, *others = to_help_option(words)
     if group is GROUP and name == "mail":
         from deciban.cli.mail.commands import run as run_mail

@@ -211,4 +211,4 @@ def make_progress_bar() -> Any:
 
 def format_rate(speed: float | None, things: str) -> str:
     """Format the number of things per second; empty while it is unknown or zero."""
-    return "" if not speed else f"{speed:,.0f} {things}/s"
+    return "" if not speed else f"{speed:{',.0f' if speed >= 10 else '.2g'}} {things}/s"

@@ -27,7 +27,7 @@ FORMATS = {
 
 
 def output_format(out: str | None, as_json: bool) -> str:
-    """Return the format of the file's ending; for standard output CSV, or JSON lines with --json."""
+    """Return the format of the file's ending, UsageError for another; for stdout CSV, or JSON lines with --json."""
     if out is None or out == "-":
         return "jsonl" if as_json else "csv"
     form = FORMATS.get(Path(out).suffix.lower())

@@ -56,7 +56,7 @@ class DataSet:
         return self.source() if self.labels else self.path
 
     def with_label(self, row: int, label: str | None, target: str) -> DataSet:
-        """Return the table with another label of a row, counted from 0."""
+        """Return the table with another label of a row, counted from 0; None: without one. See `relabel_array`."""
         head = self.head
         if row < head.num_rows:
             place = head.schema.get_field_index(target)
@@ -142,7 +142,7 @@ class RelabelledView(SourceView):
 
 
 def relabel_array(array: Any, labels: Mapping[int, str | None]) -> Any:
-    """Return an array with other labels at some places, in its own type; refuse one that the type cannot hold."""
+    """Return an array with other labels at some places, in its own type; InputError for one that it cannot hold."""
     kind, cells = array.type, decode_dictionary(array).to_pylist()
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
     for place, label in labels.items():

@@ -33,12 +33,12 @@ class Job:
         return self
 
     def begin(self, doing: str, things: str, total: int) -> None:
-        """Begin another stage: what is done, the things that are counted, and their number (0: unknown)."""
+        """Begin another stage: what is done, the things that are counted, and their number (0: unknown); `check`."""
         self.label, self.things, self.total, self.done = doing, things, total, 0
         self.check()
 
     def __call__(self, done: int) -> None:
-        """Note how many rows, or other things, are done."""
+        """Note how many rows, or other things, are done; then `check`."""
         self.done = done
         self.check()
 
