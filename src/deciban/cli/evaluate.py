@@ -138,8 +138,7 @@ def _show_choice(choice: Choice, data: TableInput, options: Mapping[str, Any], a
     out.print_title(f"{target} of {data.name}, under {len(choice.results)} settings")
     body = [[*row[:3], row[3].partition(" ")[0], *row[4:]] for row in choice.table()]  # to fit 80 columns
     out.print_table(HEADINGS, body, right=[2, 3, 4, 5], wide=1)
-    left = len(choice.results) - len(choice.table())
-    if left:
+    if left := len(choice.results) - len(body):
         out.print_line(f"… and {format_count(left, 'more setting')}: --json has them all")
     for note in (choice.measured, *choice.notes):
         out.print_line(f"({note})")
