@@ -124,7 +124,7 @@ def sigmoid(picture: Picture, model: Path, label: str | None, allow_missing_colu
 
 
 def find_class(model: Model, label: str | None) -> int:
-    """Return the index of the class of --class, without it of the last of two; InputError for none or more."""
+    """Return the index of the class of --class, or of the last of at most two; InputError if unknown or ambiguous."""
     if label is not None:
         return model.classes.index(select_classes(model, [label])[0])
     if len(model.classes) > 2:
