@@ -209,7 +209,7 @@ def test_few_messages_are_learned_and_said_to_be_few(tmp_path, monkeypatch):
     maildir(tmp_path / "Mail" / ".Junk", "spam", range(3))
     result = mail("setup", "--mail", tmp_path / "Mail", "--yes", "--service", "none", "--store", tmp_path / "mail.db")
     assert result.exit_code == 0
-    assert "3 messages of one kind are too few" in result.stderr
+    assert "3 messages of one kind: too few" in result.stderr
 
 
 def test_nothing_known_and_nobody_to_ask_is_an_error(tmp_path, monkeypatch):

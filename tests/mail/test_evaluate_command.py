@@ -68,3 +68,12 @@ def test_invalid_options_are_refused_with_a_hint(mail: Path, wish: tuple[str, ..
     assert done.returncode == code
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_evaluation_without_messages_is_refused(tmp_path: Path) -> None:
+    for name in ("ham", "spam"):
+        (tmp_path / name).write_bytes(b"")
+    done = run(tmp_path, "--online", "--order", "name")
+    assert done.returncode == 1
+    assert "there are no messages to evaluate on" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -106,6 +106,12 @@ def test_messages_under_both_labels_are_not_evaluated_and_repeated_ones_count_on
     assert mail.deduplicate().names == ("0", "2", "3", "4", "5")
 
 
+def test_a_store_without_messages_gives_none(tmp_path: Path) -> None:
+    with MailFilter(tmp_path / "mail.db") as empty:
+        mail = LabelledMail.from_store(empty.store)
+    assert (len(mail), mail.names, mail.tokens) == (0, (), ())
+
+
 def test_metrics_are_those_of_scikit_learn_and_of_counting() -> None:
     random = np.random.default_rng(0)
     codes = random.integers(0, 2, 300)

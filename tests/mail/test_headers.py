@@ -16,6 +16,8 @@ from deciban.mail.message.headers import decode_words, parse_content_type, parse
         ("=?gb2312?B?w/fM7A==?=", "明天"),
         ("=?ISO-2022-JP?B?GyRCTEBGfBsoQg==?=", "明日"),
         ("=?utf-8*en?q?hi?=", "hi"),
+        ("=?utf-8*en?b?4pg=?= =?utf-8*en?b?gw==?=", "☃"),
+        ("=?utf-8?q?a?= =?broken =?utf-8?q?b?=", "a=?broken b"),
         ("=?x-unknown?q?hi?=", "hi"),
         ("=?utf-8?q?never closed", "=?utf-8?q?never closed"),
         ("=?utf-8?q?a =?utf-8?q?b?=", "=?utf-8?q?a b"),

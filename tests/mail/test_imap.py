@@ -250,6 +250,13 @@ def test_a_server_that_sends_the_whole_of_a_long_message_is_borne(monkeypatch):
         assert [found.raw for found in read_mail(address)] == [b"x" * 10]
 
 
+@pytest.mark.parametrize("day", ["01-Foo-1970", "01-Jan-0000"])
+def test_a_date_that_there_is_not_is_no_time_of_arrival(day):
+    answer = f'* 1 FETCH (UID 1 RFC822.SIZE 5 INTERNALDATE "{day} 00:01:40 +0000" FLAGS ())\r\n'
+    with serve_script(RFC822_SIZE=answer.encode()) as (address, _):
+        assert [(found.raw, found.time) for found in read_mail(address)] == [(b"hello", None)]
+
+
 def test_short_messages_may_come_in_quotes():
     with serve_script(BODY_PEEK=b'* 1 FETCH (UID 1 BODY[]<0> "a\\"b")\r\n') as (address, _):
         assert [found.raw for found in read_mail(address)] == [b'a"b']

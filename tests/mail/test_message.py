@@ -122,6 +122,14 @@ def test_names_in_pieces_and_percents_are_put_together():
     assert read(raw).parts[0].name == "été_2024.zip"
 
 
+def test_pieces_of_a_name_are_put_together_by_their_numbers():
+    raw = (
+        "Content-Type: application/zip\nContent-Disposition: attachment; filename*1=_2024; filename*10=.zip;\n"
+        " filename*0*=utf-8''%C3%A9t%C3%A9\n\nUEs="
+    )
+    assert read(raw).parts[0].name == "été_2024.zip"
+
+
 def test_a_line_before_the_headers_that_an_mbox_adds_is_not_a_header():
     assert read("From me Thu Jul  4\nSubject: x\n\ny").headers == (("subject", "x"),)
 

@@ -236,6 +236,17 @@ def test_a_gzip_damaged_in_the_middle_gives_all_before_the_damage(tmp_path):
         list(read_mail(box))
 
 
+def test_a_gzip_with_a_wrong_checksum_gives_all_of_its_one_message_then_says_so(tmp_path):
+    raw = ONE + b"x" * (1 << 20)
+    packed = bytearray(gzip.compress(raw))
+    packed[-8] ^= 1
+    (tmp_path / "one.gz").write_bytes(packed)
+    (given,) = messages_in_until_error(tmp_path / "one.gz")
+    assert len(given) == len(raw)
+    with pytest.raises(InputError, match="damaged"):
+        list(read_mail(tmp_path / "one.gz"))
+
+
 def test_archives_and_other_packings_are_refused_with_a_way_out(tmp_path):
     for start, word in (
         (b"BZh91AY", "bzcat"),

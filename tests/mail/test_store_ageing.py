@@ -93,6 +93,16 @@ def test_tidying_takes_a_later_origin_when_it_is_due(store):
     assert store.check() == []
 
 
+def test_old_mail_that_is_learned_today_does_not_make_tidying_due_for_ever(store):
+    store.age(DAY)
+    store.learn([entry(1, "ham", 0, ["a"])])
+    assert not store.is_tidy_due()
+    store.learn([entry(2, "ham", 9, ["a"])])
+    assert store.is_tidy_due()
+    assert store.tidy().renewed
+    assert not store.is_tidy_due()
+
+
 @pytest.mark.parametrize("half_life", [0, -1, float("nan"), float("inf"), "10 days", 0.5])
 def test_a_half_life_that_is_none_is_refused(store, half_life):
     with pytest.raises(InputError, match="half-life"):

@@ -27,7 +27,7 @@ from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
 from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT, ModelName, check_model
-from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, add_counts
+from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, WordMemory, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
 
@@ -185,7 +185,6 @@ class MailFilter:
         `progress` is called after each batch with its number of messages.
         """
         from deciban.mail.bulk.read_batches import gather_batches
-        from deciban.mail.store.stored_messages import WordMemory
 
         total: dict[str, LearnCounts] = {}
         memory = WordMemory()

@@ -60,23 +60,22 @@ def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the figures in words, each with its name, for people."""
     fitted = f"fitted {format_time(figures['fitted'])}" if figures["fitted"] else "nothing fitted yet"
     due = "; a refit is due: deciban mail fit" if figures["fit_due"] else ""
+    tidying = "; tidying is due: deciban mail tidy" if figures["tidy_due"] else ""
     half_life = figures["half_life_days"]
     ageing = "none" if half_life is None else f"half the weight after {half_life:g} days"
-    limit = f"{format_thousands(figures['most_messages'])} messages"
-    thresholds = f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"
     return [
         ("learned", f"{format_counts(figures['messages'])}; {format_thousands(figures['tokens'])} different tokens"),
         ("last learned", format_time(figures["last_learned"])),
         ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
         ("model", f"{figures['model']}, {fitted}{due}"),
-        ("thresholds", thresholds),
-        ("expected", _describe_expected(figures["expected"], figures["max_lost_ham"])),
+        ("thresholds", f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"),
+        ("expected", _describe_expected(figures["expected"])),
         ("ageing", ageing),
-        ("size limit", limit + ("; exceeded: deciban mail tidy" if figures["tidy_due"] else "")),
+        ("size limit", f"{format_messages(figures['most_messages'])}{tidying}"),
     ]
 
 
-def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
+def _describe_expected(expected: dict[str, Any] | None) -> str:
     """Return in words what becomes of a thousand ham and spam, and how many ham are missing for more certainty."""
     from deciban.mail.model.threshold_choice import MIN_HAM, required_ham
 
@@ -88,7 +87,7 @@ def _describe_expected(expected: dict[str, Any] | None, allowed: float) -> str:
     ham_unsure, spam_unsure = 1000 * expected["ham_unsure"] / ham, 1000 * expected["spam_unsure"] / spam
     words = f"of 1 000 ham: {lost} lost, {ham_unsure:.0f} unsure; "
     words += f"of 1 000 spam: {1000 * expected['missed'] / spam:.0f} missed, {spam_unsure:.0f} unsure"
-    missing = expected["missing_ham"]
+    missing, allowed = expected["missing_ham"], expected["max_lost"]
     if missing:
         needed = f"{format_thousands(missing)} more ham are needed, {format_thousands(required_ham(allowed))} in all"
         words += f"; {needed}, to ensure at most {1000 * allowed:g} lost"
@@ -113,3 +112,8 @@ def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = 
     """
     shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
     return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"
+
+
+def format_messages(n: int) -> str:
+    """Return a number of messages in words, as "1 message" or "1 234 messages"."""
+    return f"{format_thousands(n)} message{'' if n == 1 else 's'}"

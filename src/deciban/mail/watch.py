@@ -87,7 +87,7 @@ class Watcher:
                     self._find_target(folder)
 
     def look(self) -> int:
-        """Look once at every folder; return how many messages were moved.
+        """Look once at every folder; return for how many messages `on_move` was called.
 
         A folder that cannot be read is reported and looked at again next time, except at the first call, and
         except where the server rejects the password: these are errors.
@@ -173,9 +173,8 @@ class Watcher:
 
         InputError if there is none.
         """
-        others = [(other, label) for other, label in self._folders if label not in self._arriving]
-        for other, label in others:
-            if not isinstance(other, WatchedImap) or not isinstance(folder, WatchedImap):
+        for other, label in self._folders:
+            if label in self._arriving or not (isinstance(other, WatchedImap) and isinstance(folder, WatchedImap)):
                 continue
             if other.address.is_same_account(folder.address):
                 return folder, other, label
@@ -251,11 +250,9 @@ class WatchedImap:
     def refresh(self) -> None:
         """Look again, by the open connection or a new one; if UIDs were assigned again, the folder is new."""
         try:
-            folder = self._folder
-            if folder is None:
-                folder = self.open()
-            else:
-                folder.refresh()
+            if self._folder is not None:
+                self._folder.refresh()
+            folder = self.open()
         except InputError:
             self.close()
             raise

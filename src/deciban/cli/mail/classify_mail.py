@@ -272,7 +272,7 @@ def filter_message(store: str | None, model: str | None, debug: bool) -> None:
 
 def pass_unchanged(reason: str) -> None:
     """Pass the message on as it came, and report the reason."""
-    print_stderr(f"error: {reason} The message was passed on as it came.")
+    print_stderr(f"error: {reason}\nThe message was passed on as it came.")
     _pass_on([])
 
 

@@ -9,8 +9,8 @@ from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.render import Screen
-from deciban.errors import UsageError
-from deciban.formatting import format_probability, format_signed
+from deciban.errors import InputError, UsageError
+from deciban.formatting import format_percent, format_probability, format_signed
 from deciban.mail.tokens.token_descriptions import describe_token
 
 if TYPE_CHECKING:
@@ -96,7 +96,6 @@ def _check_method(
         raise UsageError("--order is for --online: the other ways draw messages by chance")
     if split is None:
         return None
-    from deciban.errors import InputError
     from deciban.mail.evaluation.labelled_mail import parse_sizes
 
     try:
@@ -106,7 +105,7 @@ def _check_method(
 
 
 def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
-    """Read all of the mail, each message once."""
+    """Read all of the mail, each message once; InputError if there is none."""
     from deciban.mail.evaluation.labelled_mail import read_labelled_mail
 
     problems = a.ProblemReporter()
@@ -115,11 +114,12 @@ def _read(ham: Sequence[str], spam: Sequence[str]) -> LabelledMail:
     problems.report(len(found))
     kept = found.deduplicate()
     if len(kept) < len(found):
-        gone = len(found) - len(kept)
         print_stderr(
-            f"{gone} of {len(found)} messages are there more than once: each counts once, or, if it is there as ham "
-            "and as spam, not at all"
+            f"{len(found) - len(kept)} of {len(found)} messages are there more than once: each counts once, or, if "
+            "it is there as ham and as spam, not at all"
         )
+    if not len(kept):
+        raise InputError("there are no messages to evaluate on. Hint: give mail, and not the same as ham and as spam")
     return kept
 
 
@@ -146,12 +146,12 @@ def _evaluate(
 
 
 def format_share(share: float) -> str:
-    """Format a share as a percentage; one below 1 % keeps three decimals.
+    """Format a share as a percentage; one below 1 % keeps three decimals; a dash for NaN.
 
-    >>> format_share(0.00551), format_share(0.25)
-    ('0.551 %', '25.0 %')
+    >>> format_share(0.00551), format_share(0.25), format_share(float("nan"))
+    ('0.551 %', '25.0 %', '–')
     """
-    return f"{100 * share:.3f} %" if abs(share) < 0.01 else f"{100 * share:.1f} %"
+    return format_percent(share, 3 if abs(share) < 0.01 else 1)
 
 
 def show_report(report: Report, with_mistakes: bool = True) -> None:
@@ -165,7 +165,7 @@ def show_report(report: Report, with_mistakes: bool = True) -> None:
         learn, choose, test = first.sizes
         method = f"{learn} messages learned, {choose} to choose by, {test} to test on"
     elif isinstance(first, OnlineReport):
-        method = f"each of {n} messages classified, then learned; refitted {first.refits} times"
+        method = f"each of {n} messages classified, then learned; refits: {first.refits}"
     else:
         method = f"{n} messages in {first.folds} folds, each classified by a filter of the others"
     draws = f"; {len(report.draws)} draws" if isinstance(report, DrawsReport) else ""

@@ -14,6 +14,7 @@ from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.errors import ForgetError, UsageError
 from deciban.formatting import format_thousands
+from deciban.mail.status_figures import format_messages
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -57,7 +58,7 @@ def learn(
                 pool = opened.enter_context(ReaderPool(messages, None))
                 mail = opened.enter_context(a.open_to_learn(store, create=True))
                 counts = mail.learn_each(pool.messages, pool, progress=tick)
-            learned = {name: counts.get(name, LearnCounts(0, 0, 0)) for name in paths_of}
+            learned = {name: counts.get(name, LearnCounts()) for name in paths_of}
             seconds = perf_counter() - start
             if not json:
                 _report(learned, seconds)
@@ -114,7 +115,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
         unknown = sum(label is None for label in labels.values())
         if unknown == len(labels):
             raise ForgetError(
-                f"none of {format_thousands(unknown)} messages was ever learned, so none is relabelled. "
+                f"never learned, so not relabelled: {format_messages(unknown)}. "
                 f"Hint: deciban mail learn --label {to}=PATH"
             )
         with mail.store.write_transaction():
@@ -141,7 +142,7 @@ def _report(learned: dict[str, Any], seconds: float) -> None:
     if sys.stderr.isatty():
         n = sum(sum(counts) for counts in learned.values())
         rate = format_thousands(n / max(seconds, 1e-3))
-        print_stderr(f"{format_thousands(n)} messages in {seconds:.1f} s, {rate} a second")
+        print_stderr(f"{format_messages(n)} in {seconds:.1f} s, {rate} a second")
 
 
 def maintain_and_report(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figures: Any) -> None:
@@ -163,11 +164,9 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     messages = {name: n for name, (n, _) in mail.store.totals().items() if n}
     if not quiet:
         if tidied:
-            print_stderr(
-                f"tidied: the {format_thousands(tidied)} oldest messages were unlearned, to keep the size limit"
-            )
+            print_stderr(f"tidied: {format_messages(tidied)} unlearned, the oldest, to keep the size limit")
         if fitted:
-            print_stderr(f"{mail.model}: refitted on {format_thousands(sum(messages.values()))} messages")
+            print_stderr(f"{mail.model}: refitted on {format_messages(sum(messages.values()))}")
         elif due and no_fit:
             command = "deciban mail fit" + (f" --store {shlex.quote(store)}" if store else "")
             print_stderr(f"{mail.model}: a refit is due; run {command}")

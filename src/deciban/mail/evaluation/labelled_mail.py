@@ -47,7 +47,7 @@ class LabelledMail:
     def read(
         cls, labelled: Iterable[LabelledInput], reading: TokenOptions = DEFAULT_OPTIONS, processes: int | None = 1
     ) -> Self:
-        r"""Read messages, each with its label.
+        r"""Read messages, each with its label: ham or spam.
 
         >>> found = [("ham", ("1", b"\n\ntea for two")), ("spam", ("2", b"\n\ntwo pills"))]
         >>> mail = LabelledMail.read(found, TokenOptions(names=False))
@@ -61,7 +61,7 @@ class LabelledMail:
             digests += batch.digests
             codes += map(LABELS.index, batch.labels)
             times += batch.times
-            tokens += np.split(number_words(batch.words, words)[batch.indices], np.cumsum(batch.sizes)[:-1])
+            tokens += np.split(number_words(batch.words, words)[batch.indices], np.cumsum(batch.sizes))[:-1]
         arrival = np.array(times, dtype=np.float64)
         return cls(
             tuple(names), tuple(digests), np.array(codes, dtype=np.int32), arrival, tuple(tokens), tuple(words)
@@ -77,7 +77,7 @@ class LabelledMail:
         label_codes = np.array([LABELS.index(name) if name in LABELS else -1 for name in rows.label_names])
         codes = label_codes[rows.labels].astype(np.int32)
         found = cls(
-            names, tuple(rows.digests), codes, rows.times, tuple(np.split(rows.indices, rows.indptr[1:-1])), words
+            names, tuple(rows.digests), codes, rows.times, tuple(np.split(rows.indices, rows.indptr[1:])[:-1]), words
         )
         return found if (codes >= 0).all() else found.take(np.flatnonzero(codes >= 0))
 
@@ -98,7 +98,7 @@ class LabelledMail:
         return self if len(kept) == len(self) else self.take(np.array(kept, dtype=np.intp))
 
     def sort_by_arrival(self) -> "LabelledMail":
-        """Sort by time; a message without one stays behind the message of its label before it."""
+        """Sort by time; a message without one stays behind that of its label before it. InputError if all are so."""
         if np.isnan(self.times).all():
             raise InputError(
                 "no message has a time of arrival, from a Received or Date header or from its source, so there is no "
@@ -162,7 +162,7 @@ def draw_split(codes: NDArray[np.integer[Any]], sizes: Sizes, seed: int) -> tupl
     counts = int((codes == 0).sum()), int((codes == 1).sum())
     if min(sizes) < 2 or not all(counts):
         raise InputError(
-            f"a part of {min(sizes)} messages out of {counts[0]} ham and {counts[1]} spam cannot have both kinds. "
+            f"a part of {min(sizes)} out of {counts[0]} ham and {counts[1]} spam cannot have both kinds. "
             "Hint: give messages of both, and parts of two or more"
         )
     wanted = np.array([stratify_size(size, counts) for size in sizes])

@@ -122,7 +122,7 @@ def _decode_damaged_utf8(data: bytes) -> str | None:
 
 
 def _looks_wide(data: bytes) -> bool:
-    """Return whether 70 % of the even or of the odd bytes are zero, as in Latin characters of two or four bytes."""
+    """Return whether 70 % of the even or odd ones of the first 400 bytes are zero, as in Latin text of wide codes."""
     even, odd = data[0:400:2], data[1:400:2]
     return len(data) > 3 and (10 * even.count(0) >= 7 * len(even) or 10 * odd.count(0) >= 7 * len(odd))
 

@@ -10,7 +10,7 @@ from deciban.mail.message.decoding import decode_base64, decode_text
 NAME = re.compile(r"[!-9;-~]++ *+")
 FIRST_FIELD = re.compile(rb"[!-9;-~]++[ \t]*+:")
 FIELDS = re.compile(rb"(?:[!-9;-~]++[ \t]*+:.*+(?:\n|\Z)(?:[ \t].*+(?:\n|\Z))*+)*+")
-WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?((?:[^?=]|=(?!\?[^=])|\?(?!=)){0,1000}+)\?=(\s*+(?==\?))?")
+WORD = re.compile(r"=\?([^?\s]{1,60})\?([bBqQ])\?((?:[^?=]|=(?!\?[^=])|\?(?!=)){0,1000}+)\?=(?:\s*+(?==\?))?")
 """An encoded word; none begins within another, so that no text is scanned twice."""
 TYPE = re.compile(r"\s*([^\s;/\"]{1,60}/[^\s;\"]{1,80}|[^\s;/\"]{1,60})")
 PARAMETER = re.compile(r";\s*+([^\s;=\"]{1,60})\s*+=\s*+(?:\"((?:[^\"\\]|\\.)*+)\"?|([^;]*+))", re.DOTALL)
@@ -52,9 +52,7 @@ def parse_headers(head: bytes) -> Headers:
     except UnicodeDecodeError:  # bytes beyond ASCII: line by line, by the charset that the body declares
         stated = CHARSET.search(head.decode("latin_1"))
         text = "\n".join([decode_text(line, stated[1] if stated else "") for line in head.split(b"\n")])
-    if "\0" in text:
-        text = text.replace("\0", "")
-    lines = text.replace("\t", " ").replace("\n ", " ").split("\n")
+    lines = text.replace("\0", "").replace("\t", " ").replace("\n ", " ").split("\n")
     fields = [_parse_line_cached(x) if len(x) <= MAX_CACHED_LINE_CHARACTERS else _parse_line(x) for x in lines]
     return [field for field in fields if field]
 
@@ -88,27 +86,23 @@ def decode_words(value: str) -> str:
     parts: list[str] = []
     at, open_charset, pending = 0, "", b""
     for word in WORD.finditer(value):
-        charset, encoding, text, joined = word.groups()
-        if pending and charset.lower() != open_charset:
+        written, encoding, text = word.groups()
+        charset = written.lower().partition("*")[0]
+        if pending and (charset != open_charset or word.start() > at):
             parts.append(decode_text(pending, open_charset))
             pending = b""
         parts.append(value[at : word.start()])
         # A character may be split between adjacent words of one charset: their bytes are decoded together.
         raw = text.encode("utf_8", "replace")
         pending += decode_base64(raw) if encoding in "bB" else binascii.a2b_qp(raw, header=True)
-        open_charset, at = charset.lower().partition("*")[0], word.end()
-        if joined is None:
-            parts.append(decode_text(pending, open_charset))
-            pending = b""
-    if pending:
-        parts.append(decode_text(pending, open_charset))
-    parts.append(value[at:])
+        open_charset, at = charset, word.end()
+    parts += [decode_text(pending, open_charset), value[at:]]
     return "".join(parts)
 
 
 @lru_cache(1 << 10)
 def parse_content_type(value: str) -> tuple[str, Mapping[str, str]]:
-    """Return a type in lower case and its parameters; those in pieces or percents (RFC 2231) are joined.
+    """Return a type in lower case ("" if none) and its parameters; those in pieces or percents (RFC 2231) are joined.
 
     >>> parse_content_type('Text/HTML; charset="utf-8"; name*=utf-8\\'\\'caf%C3%A9.txt')
     ('text/html', {'charset': 'utf-8', 'name': 'café.txt'})
@@ -118,16 +112,16 @@ def parse_content_type(value: str) -> tuple[str, Mapping[str, str]]:
     if ";" not in value:
         return (head[1].lower() if head else ""), {}
     found: dict[str, str] = {}
-    pieces: dict[str, list[str]] = {}
+    pieces: dict[str, list[tuple[int, str]]] = {}
     for name, quoted, plain in PARAMETER.findall(value):
         name, text = name.lower(), ESCAPED.sub(r"\1", quoted) if quoted else plain.strip()
         if "*" not in name:
             found.setdefault(name, decode_words(text) if "=?" in text else text)
         elif piece := PIECE.match(name):
-            pieces.setdefault(piece[1], []).append(text)
+            pieces.setdefault(piece[1], []).append((int(piece[2]), text))
         else:
             found[name.rstrip("*")] = _decode_percents(text)
-    found.update((name, _decode_percents("".join(texts))) for name, texts in pieces.items())
+    found.update((name, _decode_percents("".join(x for _, x in sorted(some)))) for name, some in pieces.items())
     return (head[1].lower() if head else ""), found
 
 

@@ -284,7 +284,7 @@ def score_messages(
 ) -> MessageScores:  # fmt: skip
     """Compute the scores of messages from the counts and contributions of their tokens, message after message.
 
-    `sizes` are the numbers of known tokens, `lengths` those of all tokens.
+    `scores` are those of `token_scores`, `sizes` the numbers of known tokens, `lengths` those of all tokens.
     """
     if model == "fisher":
         bias, contributions = _combine_messages(counts, totals, sizes)
@@ -305,7 +305,7 @@ def score_messages(
 
 
 def _combine_messages(counts: Array, totals: Array, sizes: Sequence[int]) -> tuple[Array, Array]:
-    """Compute bias and contributions by model `fisher`; the bias is what the shares of tokens leave over."""
+    """Compute bias and contributions by `fisher`; the bias is what shares leave over. InputError for three labels."""
     if counts.shape[1] != 2:
         raise InputError(
             f"model 'fisher' separates two labels, not {counts.shape[1]}. Hint: model 'evidence' or 'bayes'"

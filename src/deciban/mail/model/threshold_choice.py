@@ -83,8 +83,7 @@ class ThresholdChoice:
     def from_dict(cls, values: Any) -> Self:
         """Return a saved choice; ValueError, TypeError or KeyError if it is invalid."""
         spam_at, ham_at, max_lost = (float(values[name]) for name in ("spam_at", "ham_at", "max_lost"))
-        names = ("ham", "lost", "ham_unsure", "spam", "missed", "spam_unsure")
-        counts = [int(values[name]) for name in names]
+        counts = [int(values[name]) for name in ("ham", "lost", "ham_unsure", "spam", "missed", "spam_unsure")]
         if not all(0 <= value <= 1 for value in (spam_at, ham_at, max_lost)) or min(counts) < 0:
             raise ValueError("thresholds and rates must be from 0 to 1, and counts from 0")
         return cls(spam_at, ham_at, max_lost, *counts)
@@ -101,13 +100,12 @@ class ThresholdChoice:
 
 def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
     """Return the thresholds that were saved with a fit of the store at this path; None if none were."""
-    saved = fit.meta.get(CHOICE_KEY) if fit is not None else None
-    if saved is None:
+    if fit is None or (saved := fit.meta.get(CHOICE_KEY)) is None:
         return None
     try:
         return ThresholdChoice.from_dict(saved)
     except INVALID_VALUE_ERRORS as error:
-        rule = f"the thresholds of model {fit.model!r} are invalid ({type(error).__name__}: {error})"  # type: ignore[union-attr]
+        rule = f"the thresholds of model {fit.model!r} are invalid ({type(error).__name__}: {error})"
         raise invalid_value(path, rule, FIT_HINT) from error
 
 

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.formatting import format_probability, format_thousands
+from deciban.formatting import format_probability
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
 from deciban.mail.model.threshold_choice import read_choice
+from deciban.mail.status_figures import format_counts
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
@@ -144,7 +145,7 @@ def _to_ascii(text: str) -> str:
 
 def explain_too_few(learned: Mapping[str, int]) -> str:
     """Return why every verdict is unsure after so many messages of each label; an empty text if it need not be."""
-    held = ", ".join(f"{format_thousands(n)} {label}" for label, n in learned.items()) or "nothing"
+    held = format_counts(learned)
     if len(learned) < 2:
         return f"{held} learned; messages of two labels at least are needed"
     is_enough = min(learned.values()) >= MIN_MESSAGES_PER_LABEL
@@ -174,8 +175,7 @@ class VerdictBuilder:
 
     def build_unsure(self, cut: tuple[str, ...]) -> Verdict:
         """Return the verdict where there are fewer than two labels."""
-        why = self._too_few
-        return Verdict(UNSURE, POSITIVE_LABEL, 0.5, 0.0, 0.0, (), 0.0, self._learned, self._model, why, cut)
+        return Verdict(UNSURE, POSITIVE_LABEL, 0.5, 0.0, 0.0, (), 0.0, self._learned, self._model, self._too_few, cut)
 
     def build(
         self, found: MessageScores, tokens: TokenRows, cut: Mapping[int, tuple[str, ...]], clues: int

@@ -57,7 +57,7 @@ class NotMailError(InputError):
 
 
 def refuse_archive(start: bytes, name: str) -> None:
-    """Refuse a file that begins as an archive, a database, an image or a document does."""
+    """Raise NotMailError for a file that begins as an archive, a database, an image, a program or a document does."""
     if start.startswith(tuple(ARCHIVES)):
         raise NotMailError(f"{name}: {next(what for magic, what in ARCHIVES.items() if start.startswith(magic))}")
     if start[257:262] == b"ustar":
@@ -84,7 +84,7 @@ def is_message(start: bytes, name: str) -> bool:
 
 
 def refuse_other_files(start: bytes, name: str) -> None:
-    """Refuse a file that is not empty and not a message."""
+    """Raise NotMailError for a file that is neither blank nor a message."""
     if start.strip() and not is_message(start, name):
         first = start.strip().split(b"\n")[0][:40].decode("utf-8", "replace").strip()
         shown = repr(first) if first.isprintable() else "bytes that are not text"

@@ -65,10 +65,11 @@ class ImapFolder:
         """Open the folder again, for reading, to see new messages; InputError that names others if there is none."""
         folder = self.address.folder
         with translate_errors(self.address):
-            separator = "/"
-            if "/" in folder:  # which may be another character on this server
-                found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
-                separator = found[1].decode("latin-1") if found else "/"
+            separator = "/"  # which may be another character on this server
+            if "/" in folder and (
+                found := re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
+            ):
+                separator = found[1].decode("latin-1")
             for name in dict.fromkeys((folder, folder.replace("/", separator))):
                 self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
                 kind, response = self._connection.select(imap_connection.encode_folder(name), readonly=True)
@@ -228,15 +229,19 @@ def _format_uids(uids: list[int]) -> str:
 
 
 def _parse_attributes(line: bytes) -> Attributes | None:
-    """Parse a line of the response to FETCH; None if it has no UID, and size 0 or no time where it has none."""
+    """Parse a line of the response to FETCH; None without a UID. Size is 0 and time None without a valid one."""
     uid, size = _UID.search(line), re.search(rb"\bRFC822\.SIZE (\d{1,18})\b", line)
     if not uid:
         return None
     flags = re.search(rb"\bFLAGS \(([^()]*)\)", line)
     is_trashed = rb"\deleted" in flags[1].lower().split() if flags else False
-    date = Internaldate2tuple(line)
+    try:
+        date = Internaldate2tuple(line)
+        arrival = time.mktime(date) if date else None
+    except (KeyError, ValueError, OverflowError):  # no such month or year
+        arrival = None
     n_bytes = min(int(size[1]), MAX_MESSAGE_SIZE) if size else 0
-    return Attributes(int(uid[1]), n_bytes, time.mktime(date) if date else None, is_trashed)
+    return Attributes(int(uid[1]), n_bytes, arrival, is_trashed)
 
 
 def _parse_bodies(response: list[Any]) -> Iterator[tuple[int, bytes]]:

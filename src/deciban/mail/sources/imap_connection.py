@@ -190,7 +190,7 @@ Connection = LimitedIMAP4 | LimitedIMAP4TLS
 
 
 def connect(address: Address, password: str) -> Connection:
-    """Open a connection and log in."""
+    """Open a connection and log in; InputError if either fails, RefusedError if the password is rejected."""
     if any(character in password for character in "\r\n\0"):
         raise InputError(f"{address}: the password has a line end or a zero in it. Hint: set {PASSWORD} again")
     with translate_errors(address, password):
@@ -278,7 +278,7 @@ def _redact(text: str, user: str, password: str) -> str:
 
 
 def password_for(address: Address) -> str:
-    """Return the password: from the environment, the keyring (if installed; service `deciban`), or the keyboard."""
+    """Return the password: environment, keyring (if installed; service `deciban`) or keyboard; InputError if none."""
     if password := os.environ.get(PASSWORD):
         return password
     if find_spec("keyring"):

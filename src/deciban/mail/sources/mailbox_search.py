@@ -58,7 +58,7 @@ def is_junk_name(name: str) -> bool:
 
 
 def address_to_url(address: str) -> str:
-    """Return where the inbox of a mail address is; any other text is returned as it is.
+    """Return the inbox of a mail address, InputError if its server takes no passwords; another text stays as it is.
 
     >>> address_to_url("joe@gmail.com"), address_to_url("~/Maildir")
     ('imaps://joe%40gmail.com@imap.gmail.com/INBOX', '~/Maildir')
@@ -87,7 +87,7 @@ def find_mailboxes(home: Path) -> list[str]:
 
 
 def list_neighbours(path: str, password: Password = password_for) -> list[tuple[str, str]]:
-    """Return name and path of each folder that belongs to a mailbox; on a server, of those marked as junk, if any."""
+    """Return name and path of each folder of an account (those marked as junk, if any), in or next to a Maildir."""
     kind = source_kind(path)
     if kind == "imap":
         return _list_server(Address.parse(path), password)
@@ -104,7 +104,7 @@ def _list_server(address: Address, password: Password) -> list[tuple[str, str]]:
             found = list_folders(connection)
         finally:
             connection.leave()
-    ordered = sorted(found, key=lambda each: ("\\junk" not in each[1], each[0]))
+    ordered = sorted(found, key=lambda each: each[0])
     marked = [name for name, attributes in ordered if "\\junk" in attributes]
     names = marked or [name for name, attributes in ordered if "\\noselect" not in attributes]
     return [("Junk" if marked else name, address.with_folder(name)) for name in names if name != address.folder]

@@ -104,7 +104,7 @@ def _damage_error(name: str, how: str) -> InputError:
 
 
 def _unpack_salvaging(unpacker: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
-    """Unpack bytes; if some are damaged, yield all that those before unpack to, then raise zlib's error."""
+    """Unpack to chunks, none empty; of damaged bytes, yield what those before unpack to, then raise zlib's error."""
     before, yielded = unpacker.copy(), 0
     try:
         for chunk in _unpack(unpacker, packed):
@@ -113,7 +113,8 @@ def _unpack_salvaging(unpacker: zlib._Decompress, packed: bytes) -> Iterator[byt
     except zlib.error:
         for at in range(len(packed)):
             for chunk in _unpack(before, packed[at : at + 1]):
-                yield chunk[yielded:]
+                if yielded < len(chunk):
+                    yield chunk[yielded:]
                 yielded = max(0, yielded - len(chunk))
         raise
 

@@ -78,7 +78,7 @@ def read_mail(
 
     Messages marked as trashed (Maildir's T, IMAP's Deleted) are omitted and counted unless `trashed`; the folders
     within a Maildir are read if `subfolders`. `problems` receives each file that cannot be read, and the others are
-    read; by default it warns. A path that does not exist, or holds no file, is an InputError at once.
+    read; by default it warns. A path that does not exist, or a `folder` without files, is an InputError at once.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as box:
@@ -218,8 +218,7 @@ def _number_messages(
     while message:
         following = next(messages, None)
         if not (message.line or following is None or mbox.FIELD.match(message.raw)):
-            size = len(message.raw)
-            reason = f'{size} bytes before the first "From " line are not a message and were left out'
+            reason = f'{len(message.raw)} bytes before the first "From " line are not a message and were left out'
             problems(Problem(name, reason, messages=0))
         else:
             number += 1

@@ -21,6 +21,7 @@ from deciban.mail.filter import MailFilter
 from deciban.mail.message.headers import insert_header
 from deciban.mail.model.mail_models import logit
 from deciban.mail.model.verdicts import UNSURE, Verdict
+from deciban.mail.status_figures import format_counts
 from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores import DECIBAN
 
@@ -258,7 +259,7 @@ def format_symbols(verdict: Verdict) -> str:
 
 def format_report(verdict: Verdict) -> str:
     """Return a verdict and its clues, for people."""
-    learned = ", ".join(f"{count} {label}" for label, count in verdict.learned.items())
+    learned = format_counts(verdict.learned)
     label = f"classifies this message as {verdict.label}" if verdict.label != UNSURE else "is unsure"
     p = f"p({verdict.of}) = {format_probability(verdict.probability)}"
     lines = [f"Deciban {label} ({p}, {verdict.decibans:+.1f} dB; learned: {learned})."]

@@ -149,7 +149,7 @@ class WorkerPool:
 
 
 class Maintenance:
-    """A process that refits and tidies, one at a time, when that is due."""
+    """A process that refits when that is due, and tidies then where that is due too; one at a time."""
 
     def __init__(self, store: Path) -> None:
         self._store = store

@@ -80,7 +80,7 @@ class Store(StoreFile):
             return store_arrays.read_fit(self, model)
 
     def changes(self) -> int:
-        """Return how many messages were learned, unlearned or moved since the store was made."""
+        """Return the count of changes: messages learned, unlearned or moved, and 1 for each change of all weights."""
         return int(self.setting("changes", 0))
 
     def version(self) -> tuple[int, int]:
@@ -103,7 +103,10 @@ class Store(StoreFile):
         with self.read_transaction(report_damage):
             most, last = self.setting("most_messages", DEFAULT_MAX_MESSAGES), self.setting("last_learned")
             n = sum(messages for messages, _ in self.totals().values())
-            return n > most or (last is not None and self.ageing.is_due(last))
+            if n > most or last is None or not self.ageing.is_due(last):  # hardly any message is newer than `last`
+                return n > most
+            newest = store_maintenance.newest_time(self)  # this reads all messages
+            return newest is not None and self.ageing.is_due(newest)
 
     def check(self) -> list[str]:
         """Return a description of each problem: damage of the file, and counts that are not those of the messages."""
@@ -142,7 +145,7 @@ class Store(StoreFile):
         return gone
 
     def relabel(self, digest: bytes, label: str) -> None:
-        """Change the label of a message; its time and weight stay."""
+        """Change the label of a message; its time and weight stay. ForgetError if it was never learned."""
         with self.write_transaction(report_damage):
             before = self.find_label(digest)
             if before is None:

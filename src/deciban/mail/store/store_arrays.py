@@ -63,8 +63,7 @@ def read_rows(file: StoreFile) -> StoreRows:
     label, weight, when, digest, blobs = fields
     weights, times = np.array(weight, dtype=np.float64), np.array(when, dtype=np.float64)
     if not (((weights > 0) & (weights < MAX_EXACT_WEIGHT)).all() and np.isfinite(times).all()):
-        rule = "each message must have a positive weight and a finite time"
-        raise invalid_value(file.path, rule, MEND_HINT)
+        raise invalid_value(file.path, "each message must have a positive weight and a finite time", MEND_HINT)
     tokens, n = unpack(blobs)
     numbers = np.fromiter((i for (i,) in file.db.execute("SELECT number FROM token ORDER BY number")), dtype=np.int64)
     index = np.minimum(np.searchsorted(numbers, tokens), max(0, len(numbers) - 1))
@@ -137,7 +136,7 @@ def _score_names(n: int) -> list[str]:
 
 
 class StoredTokens(NamedTuple):
-    """Tokens of a store: their words, the weight of each label's messages that have them, and a model's scores."""
+    """Tokens of a store, a row each: words, weights of each label's messages that have them, and a model's scores."""
 
     words: Sequence[str]
     counts: Array
@@ -145,7 +144,7 @@ class StoredTokens(NamedTuple):
 
 
 def read_tokens(file: StoreFile, model: str | None, wanted: Sequence[str] | None) -> StoredTokens:
-    """Read those of the wanted words (None: all, by rising number) that there are, inside one transaction.
+    """Read those of the wanted words (in no order; None: all, by rising number) that there are, in one transaction.
 
     A score is 0 where the model has none; without a model there are no scores.
     """

@@ -241,7 +241,7 @@ class StoreFile:
 
     @contextmanager
     def write_transaction(self, guard: Guard = translate_errors) -> Iterator[None]:
-        """Begin a block whose changes are made all or none; other writers wait. Blocks may be nested."""
+        """Begin a block whose changes are made all or none; it may be nested. StoreError if writing is impossible."""
         self._refuse_forked()
         if self._read_only_reason:
             raise self._read_only_reason
@@ -300,7 +300,7 @@ class StoreFile:
             return known[name]
         store_schema.check_label_name(name)
         if len(known) >= MAX_LABELS:
-            raise InputError(f"{name!r} would be the {len(known) + 1}th label; a store has at most {MAX_LABELS}")
+            raise InputError(f"{name!r} would be label number {len(known) + 1}; a store has at most {MAX_LABELS}")
         made = self.db.execute("INSERT INTO label (name) VALUES (?)", (name,)).lastrowid
         assert made is not None
         self.db.execute(f"ALTER TABLE token ADD COLUMN {column(made)} REAL NOT NULL DEFAULT 0")

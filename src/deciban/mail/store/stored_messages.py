@@ -132,9 +132,8 @@ class TokenBatch:
         pairs = np.repeat(np.arange(len(self.sizes)) << 32, self.sizes)
         pairs |= rank[self.indices]
         pairs.sort()
-        if len(pairs):
-            repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
-            pairs = np.delete(pairs, repeated) if len(repeated) else pairs
+        repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
+        pairs = np.delete(pairs, repeated) if len(repeated) else pairs
         sizes = np.diff(np.searchsorted(pairs, np.arange(len(self.sizes) + 1) << 32))
         return sizes, pairs & 0xFFFFFFFF
 

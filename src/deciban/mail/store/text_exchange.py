@@ -84,9 +84,9 @@ def absorb_store(file: StoreFile, other: StoreFile) -> MergeCounts:
 
 
 def absorb_text(file: StoreFile, lines: Iterable[str]) -> MergeCounts:
-    """Learn the messages of a text; an empty store takes over labels and settings too.
+    """Learn a text's messages, in a transaction that an InputError undoes; an empty store gets its settings too.
 
-    All of the first line is checked before anything is written, each message before it is learned.
+    The first line is checked before anything is written, each message before it is learned, and their number last.
     """
     numbered = enumerate(lines, start=1)
     about = _read_first_line(numbered)

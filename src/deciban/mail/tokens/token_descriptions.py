@@ -92,7 +92,9 @@ def _describe_size(bits: str) -> str:
     """Describe the size of an attachment in bytes, given as the bits of that number."""
     if not (bits.isascii() and bits.isdecimal() and len(bits) < 3):  # a sender may have called the type so
         return f"attachment of type size:{bits}"
-    power = max(int(bits) - 1, 0)
+    if not int(bits):
+        return "empty attachment"
+    power = int(bits) - 1
     unit = min(power // 10, 3)
     return f"attachment of about {2 ** (power - 10 * unit)} {('bytes', 'KiB', 'MiB', 'GiB')[unit]}"
 
@@ -131,7 +133,7 @@ DESCRIPTIONS: dict[str, Callable[[str], str]] = {
         lambda who, word: f"{who}'s name has {_quote(word)}",
     ),
     "received:": lambda host: f"came by {_format_host(host)}",
-    "received:hops:": "passed {} machines".format,
+    "received:hops:": lambda n: "passed one machine" if n == "1" else f"passed {n} machines",
     "url:": lambda host: f"link to {_format_host(host)}",
     "url:path:": 'link with "{}" in its path'.format,
     "url:port:": "link to port {}".format,

@@ -160,9 +160,7 @@ def tokenize_headers(headers: Sequence[tuple[str, str]], options: TokenOptions) 
     for name, value in headers:
         if name == "received":
             hops.append(value)
-            continue
-        tokenize = tokenizers[name]
-        if tokenize is not None:
+        elif (tokenize := tokenizers[name]) is not None:
             tokens += tokenize(name, value)
     if options.received and hops:
         tokens += tokenize_hops(hops)

@@ -235,7 +235,7 @@ def _find_link_start(text: str, at: int, done: int) -> int:
 
 
 def tokenize_link(link: str) -> dict[str, None]:
-    """Return the tokens of a link as keys: its host and domains, port, words of its path, and how it is written."""
+    """Return a link's tokens as keys: host and domains, port, words of its path; a cached dict, not to be changed."""
     if len(link) <= MAX_CACHED_LINK_CHARACTERS:
         return _tokenize_link_cached(link)
     return _tokenize_link(link[:MAX_LINK_CHARACTERS])
