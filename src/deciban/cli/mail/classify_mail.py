@@ -321,7 +321,7 @@ def run_isolated(function: Callable[[], bytes], debug: bool = False) -> bytes:
     """Return what `function` returns; its error, a crash or more than `TIMEOUT_SECONDS` are an IsolatedError here.
 
     Libraries end a process that has too little memory, systems kill it, and a lock that is waited for in C ignores
-    signals: none of it happens to the process that calls. With `debug` the error has a traceback.
+    signals: none of it happens to the caller. With `debug` the error has a traceback. Without fork it is only called.
 
     >>> run_isolated(lambda: b"done")
     b'done'

@@ -153,7 +153,7 @@ def maintain_and_report(mail: MailFilter, store: str | None, no_fit: bool, json:
 
 
 def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bool = False) -> dict[str, Any]:
-    """Tidy the store and refit its model where that is due, and return what was done; `store` is that of --store."""
+    """Tidy the store and refit its model where that is due; report it unless `quiet`, and return it as figures."""
     from deciban.mail.filter import RefitResult
 
     tidied = mail.store.tidy().unlearned if mail.store.is_tidy_due() else 0

@@ -160,7 +160,7 @@ class WeightParameters:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the parameters of a saved fit; ValueError, TypeError or KeyError if they are invalid."""
+        """Return the parameters of a saved fit; one of `INVALID_VALUE_ERRORS` is raised if they are invalid."""
         found = cls(
             tuple(values["labels"]), tuple(map(float, values["bias"])), tuple(map(float, values["common"])),
             float(values["usual"]), int(values["messages"]), float(values.get("alpha", ALPHA)),

@@ -81,7 +81,7 @@ class ThresholdChoice:
 
     @classmethod
     def from_dict(cls, values: Any) -> Self:
-        """Return a saved choice; ValueError, TypeError or KeyError if it is invalid."""
+        """Return a saved choice; one of `INVALID_VALUE_ERRORS` is raised if it is invalid."""
         spam_at, ham_at, max_lost = (float(values[name]) for name in ("spam_at", "ham_at", "max_lost"))
         counts = [int(values[name]) for name in ("ham", "lost", "ham_unsure", "spam", "missed", "spam_unsure")]
         if not all(0 <= value <= 1 for value in (spam_at, ham_at, max_lost)) or min(counts) < 0:

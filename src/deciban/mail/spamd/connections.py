@@ -226,7 +226,7 @@ class Connection:
         self._held = held
 
     async def send(self, answer: bytes) -> None:
-        """Send the answer and end the sending side."""
+        """Send the answer and end the sending side; Refusal if the server holds too many bytes already."""
         self.idle_since = self._loop.time()
         self._set_held(len(answer))
         await self._loop.sock_sendall(self._sock, answer)

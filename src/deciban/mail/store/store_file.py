@@ -280,7 +280,7 @@ class StoreFile:
             self._is_writing = False
 
     def select_in(self, query: str, values: Iterable[Any], condition: str = "") -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a SELECT … WHERE … IN any number of values AND a condition, some values at a time."""
+        """Yield the rows of SELECT … WHERE … IN values, some values at a time; `condition` follows, with its AND."""
         values = iter(values)
         while some := list(islice(values, MAX_QUERY_VALUES)):
             yield from self.db.execute(f"{query} ({','.join('?' * len(some))}) {condition}", some)

@@ -104,7 +104,7 @@ class TokenBatch:
         return cls(sizes, number_words(list(chain(*tokens)), numbers), list(numbers), digests, labels, times)
 
     def take(self, wanted: NDArray[np.bool_]) -> "TokenBatch":
-        """Return the wanted messages, with the words that they have, but without names, omissions and headings."""
+        """Return the wanted messages with their words, but without names, omissions and headings unless all are."""
         if wanted.all():
             return self
         used, indices = np.unique(self.indices[np.repeat(wanted, self.sizes)], return_inverse=True)
