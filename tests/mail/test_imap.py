@@ -290,6 +290,7 @@ def test_nobody_there_is_reported():
         "imaps://joe:hunter2@x.org/INBOX",
         "imaps://joe:hun/ter2@x.org/INBOX",
         "imaps://joe:12/34@x.org/INBOX",
+        "imaps://joe:12#34@x.org/INBOX",
         "imaps://joe:hunter2%0a@x.org/",
     ],
 )
@@ -317,6 +318,7 @@ def test_addresses_are_written_as_they_were_read():
     ):
         assert str(Address.parse(text)) == text
     assert Address.parse("imaps://joe@x.org").folder == "INBOX"
+    assert str(Address.parse("imaps://joe@x.org/#news/a#b")) == "imaps://joe@x.org/%23news/a%23b"
 
 
 @pytest.mark.parametrize("name", ["INBOX", "Entwürfe", "台北/日本語", "a & b", "&", 'quo"ted\\', "🙂", "é" * 50])

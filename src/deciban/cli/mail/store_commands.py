@@ -126,7 +126,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
             done = mail.refit(force=True)
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
-            print_stderr(f"{mail.model}: fitted to {_format_message_count(mail)}")
+            print_stderr(f"{mail.model}: fitted to {format_messages(sum(totals.values()))}")
         elif done is RefitResult.NO_PARAMETERS:
             print_stderr("fisher: nothing to fit, it takes counts as they are")
         elif done is RefitResult.INSEPARABLE:

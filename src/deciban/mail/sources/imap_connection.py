@@ -64,7 +64,7 @@ class Address:
     def parse(cls, text: str) -> "Address":
         """Parse and check an address; an error never repeats what may be a password."""
         try:
-            parts = urlsplit(text)
+            parts = urlsplit(text, allow_fragments=False)  # a folder may be called #news
             port = parts.port
         except ValueError:
             raise InputError(f"the IMAP address cannot be read. Hint: write it as {ADDRESS_FORM}") from None
