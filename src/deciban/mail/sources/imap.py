@@ -65,11 +65,10 @@ class ImapFolder:
         """Open the folder again, for reading, to see new messages; InputError that names others if there is none."""
         folder = self.address.folder
         with translate_errors(self.address):
-            separator = "/"  # which may be another character on this server
-            if "/" in folder and (
-                found := re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
-            ):
-                separator = found[1].decode("latin-1")
+            separator = "/"
+            if "/" in folder:  # which may be another character on this server
+                found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
+                separator = found[1].decode("latin-1") if found else "/"
             for name in dict.fromkeys((folder, folder.replace("/", separator))):
                 self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
                 kind, response = self._connection.select(imap_connection.encode_folder(name), readonly=True)
