@@ -173,7 +173,7 @@ def damage(store: Store, statement: str) -> None:
             "UPDATE label SET messages = 7 WHERE id = 1",
             "label 'ham' is recorded with 7 messages of weight 2.0; it has 2",
         ),
-        ("DELETE FROM token WHERE word = 'b'", "1 tokens of messages have no word"),
+        ("DELETE FROM token WHERE word = 'b'", "tokens of messages that have no word: 1"),
         ("INSERT INTO token VALUES (99, 'stray', 0, 0)", "token 'stray' is in no message"),
         ("UPDATE message SET weight = 3 WHERE id = 1", "weighs 3.0, not 1.0"),
         ("UPDATE message SET label = 9 WHERE id = 1", "messages have label 9, which does not exist"),

@@ -370,7 +370,7 @@ def test_weights_that_are_no_numbers_are_refused_and_the_old_ones_stay(store, ba
 
 def test_the_journal_tells_what_was_done_and_stays_short(store):
     store.unlearn([entry(3).digest])
-    assert [what for _, what in store.journal()] == ["unlearned 1 messages", "learned 3 new messages, moved 0"]
+    assert [what for _, what in store.journal()] == ["unlearned 1 message", "learned 3 messages, moved 0"]
     with store.write_transaction():
         for i in range(MAX_JOURNAL_LINES + 50):
             store.note(f"note {i}", 0)

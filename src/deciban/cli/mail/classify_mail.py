@@ -108,12 +108,11 @@ def classify(
                     tick()
                     counts[verdict.label] += 1
                     print(escape_for_terminal(format_json(name, verdict)) if json else format_row(name, verdict))
-        if not json and counts.total() > 1:
+        total = counts.total()
+        if not json and total > 1:
             sys.stdout.flush()
-            print_stderr(
-                f"{format_thousands(counts.total())} messages: {a.format_counts(dict(counts.most_common()))}"
-            )
-        reader.report_problems(counts.total())
+            print_stderr(f"{format_thousands(total)} messages: {a.format_counts(dict(counts.most_common()))}")
+        reader.report_problems(total)
     return 0
 
 

@@ -121,7 +121,7 @@ def find_problems(file: StoreFile) -> list[str]:
         return found
     _, sums, labels, lost = count_messages(file)
     if lost:
-        found.append(f"{lost} tokens of messages have no word")
+        found.append(f"tokens of messages that have no word: {lost}")
     found += _find_wrong_labels(file, labels) + _find_wrong_tokens(file, sums)
     ageing = file.ageing
     weights = file.db.execute("SELECT digest, time, weight FROM message")
