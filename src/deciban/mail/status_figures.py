@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from deciban.formatting import format_thousands
+from deciban.formatting import format_count, format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -71,7 +71,7 @@ def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("thresholds", f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"),
         ("expected", _describe_expected(figures["expected"])),
         ("ageing", ageing),
-        ("size limit", f"{format_messages(figures['most_messages'])}{tidying}"),
+        ("size limit", f"{format_count(figures['most_messages'], 'message')}{tidying}"),
     ]
 
 
@@ -112,8 +112,3 @@ def format_counts(counts: Mapping[str, int], others: Mapping[str, int] | None = 
     """
     shown = {**counts, **{name: n for name, n in (others or {}).items() if n}}
     return separator.join(f"{format_thousands(n)} {name}" for name, n in shown.items()) or "nothing"
-
-
-def format_messages(n: int) -> str:
-    """Return a number of messages in words, as "1 message" or "1 234 messages"."""
-    return f"{format_thousands(n)} message{'' if n == 1 else 's'}"

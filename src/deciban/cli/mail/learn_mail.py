@@ -13,8 +13,7 @@ from deciban.cli.error_handling import handle_errors, print_stderr, show_spinner
 from deciban.cli.files import print_json
 from deciban.cli.mail import mail_inputs as a
 from deciban.errors import ForgetError, UsageError
-from deciban.formatting import format_thousands
-from deciban.mail.status_figures import format_messages
+from deciban.formatting import format_count, format_thousands
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -115,7 +114,7 @@ def relabel(to: str, paths: Sequence[str], store: str | None, no_fit: bool, json
         unknown = sum(label is None for label in labels.values())
         if unknown == len(labels):
             raise ForgetError(
-                f"never learned, so not relabelled: {format_messages(unknown)}. "
+                f"never learned, so not relabelled: {format_count(unknown, 'message')}. "
                 f"Hint: deciban mail learn --label {to}=PATH"
             )
         with mail.store.write_transaction():
@@ -142,7 +141,7 @@ def _report(learned: dict[str, Any], seconds: float) -> None:
     if sys.stderr.isatty():
         n = sum(sum(counts) for counts in learned.values())
         rate = format_thousands(n / max(seconds, 1e-3))
-        print_stderr(f"{format_messages(n)} in {seconds:.1f} s, {rate} a second")
+        print_stderr(f"{format_count(n, 'message')} in {seconds:.1f} s, {rate} a second")
 
 
 def maintain_and_report(mail: MailFilter, store: str | None, no_fit: bool, json: bool, **figures: Any) -> None:
@@ -164,9 +163,9 @@ def run_maintenance(mail: MailFilter, store: str | None, no_fit: bool, quiet: bo
     messages = {name: n for name, (n, _) in mail.store.totals().items() if n}
     if not quiet:
         if tidied:
-            print_stderr(f"tidied: {format_messages(tidied)} unlearned, the oldest, to keep the size limit")
+            print_stderr(f"tidied: {format_count(tidied, 'message')} unlearned, the oldest, to keep the size limit")
         if fitted:
-            print_stderr(f"{mail.model}: refitted on {format_messages(sum(messages.values()))}")
+            print_stderr(f"{mail.model}: refitted on {format_count(sum(messages.values()), 'message')}")
         elif due and no_fit:
             command = "deciban mail fit" + (f" --store {shlex.quote(store)}" if store else "")
             print_stderr(f"{mail.model}: a refit is due; run {command}")

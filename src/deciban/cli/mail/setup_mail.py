@@ -22,7 +22,7 @@ from deciban.cli.mail.learn_mail import KEPT, learn
 from deciban.cli.mail.mail_inputs import open_to_classify
 from deciban.cli.parser import choice
 from deciban.errors import InputError
-from deciban.mail.status_figures import format_messages
+from deciban.formatting import format_count
 
 MAX_SHOWN_FOLDERS: Final = 20
 """Number of folders that are listed where none is known to be for spam."""
@@ -187,7 +187,7 @@ def _evaluate(store: str | None) -> None:
         known = LabelledMail.from_store(mail.store)
         fewest = min(int((known.codes == code).sum()) for code in (0, 1))
         if fewest < DEFAULT_FOLDS:
-            print_stderr(f"{format_messages(fewest)} of one kind: too few to measure how good the filter is.")
+            print_stderr(f"{format_count(fewest, 'message')} of one kind: too few to measure how good the filter is.")
             return
         show_report(evaluate_folds(known, model=mail.model), with_mistakes=False)
         sys.stdout.flush()

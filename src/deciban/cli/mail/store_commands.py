@@ -22,8 +22,8 @@ from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT, format_inseparable, maintain_and_report, run_maintenance
 from deciban.cli.mail.mail_inputs import format_counts, open_to_classify, open_to_learn, store_path
 from deciban.errors import InputError, UsageError
-from deciban.formatting import format_thousands, to_one_line
-from deciban.mail.status_figures import DAY, describe_figures, format_messages, read_figures
+from deciban.formatting import format_count, format_thousands, to_one_line
+from deciban.mail.status_figures import DAY, describe_figures, read_figures
 
 if TYPE_CHECKING:
     from deciban.mail.filter import MailFilter
@@ -126,7 +126,7 @@ def fit(store: str | None, if_due: bool, debug: bool) -> None:
             done = mail.refit(force=True)
         totals = {name: n for name, (n, _) in mail.store.totals().items() if n}
         if done:
-            print_stderr(f"{mail.model}: fitted to {format_messages(sum(totals.values()))}")
+            print_stderr(f"{mail.model}: fitted to {format_count(sum(totals.values()), 'message')}")
         elif done is RefitResult.NO_PARAMETERS:
             print_stderr("fisher: nothing to fit, it takes counts as they are")
         elif done is RefitResult.INSEPARABLE:
@@ -149,7 +149,7 @@ def tidy(store: str | None, now: bool, debug: bool) -> None:
     """Unlearn the oldest messages beyond the size limit, and recompute weights where messages have aged much."""
     with handle_errors(debug, interrupted="nothing was tidied"), open_to_learn(store) as mail:
         done = mail.store.tidy(now)
-        unlearned = format_messages(done.unlearned) if done.unlearned else "no message"
+        unlearned = format_count(done.unlearned, "message") if done.unlearned else "no message"
         renewed = ", all weights recomputed" if done.renewed else ""
         print_stderr(f"{store_path(store)}: {unlearned} unlearned{renewed}")
 
@@ -256,7 +256,7 @@ def import_text(file: str, store: str | None, no_fit: bool, json: bool, debug: b
 
 
 def _format_message_count(mail: MailFilter) -> str:
-    return format_messages(sum(n for n, _ in mail.store.totals().values()))
+    return format_count(sum(n for n, _ in mail.store.totals().values()), "message")
 
 
 def _refuse_own_file(store: Path, file: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from deciban.errors import ForgetError, InputError
-from deciban.mail.status_figures import format_messages
+from deciban.formatting import format_count
 from deciban.mail.store import store_arrays, store_maintenance, store_updates, stored_messages, text_exchange
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, check_half_life, check_time, is_number
 from deciban.mail.store.sqlite_errors import MEND_HINT, invalid_value, report_damage
@@ -142,7 +142,7 @@ class Store(StoreFile):
         with self.write_transaction(report_damage):
             gone = store_updates.unlearn(self, wanted)
             if gone:
-                self.note(f"unlearned {format_messages(gone)}", gone)
+                self.note(f"unlearned {format_count(gone, 'message')}", gone)
         return gone
 
     def relabel(self, digest: bytes, label: str) -> None:
@@ -204,7 +204,7 @@ class Store(StoreFile):
                 store_maintenance.renew_weights(self, ageing.half_life)
             if gone or renewed:
                 origin = "a later" if renewed else "the same"
-                self.note(f"tidied: {format_messages(gone)} unlearned, {origin} origin", gone + 1)
+                self.note(f"tidied: {format_count(gone, 'message')} unlearned, {origin} origin", gone + 1)
         store_maintenance.compact(self)
         return TidyResult(gone, renewed)
 

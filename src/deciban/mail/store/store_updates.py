@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import StoreError
-from deciban.mail.status_figures import format_messages
+from deciban.formatting import format_count
 from deciban.mail.store.ageing import MAX_EXACT_WEIGHT, Ageing
 from deciban.mail.store.store_file import MAX_QUERY_VALUES, StoreFile
 from deciban.mail.store.store_schema import TOKEN_INDEX, column
@@ -40,7 +40,7 @@ def learn(file: StoreFile, batch: TokenBatch, memory: WordMemory | None = None) 
         _add(file, batch.take(wanted), ids, memory)
         total = add_counts(learned.values())
         file.put("last_learned", clock.time())
-        file.note(f"learned {format_messages(total.new)}, moved {total.moved}", total.new + total.moved)
+        file.note(f"learned {format_count(total.new, 'message')}, moved {total.moved}", total.new + total.moved)
         if 0 < len(memory.numbers) < MAX_REMEMBERED_WORDS:
             memory.changes = file.setting("changes")
     return learned

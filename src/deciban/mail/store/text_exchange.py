@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import InputError
-from deciban.mail.status_figures import format_messages
+from deciban.formatting import format_count
 from deciban.mail.store import store_schema, stored_messages
 from deciban.mail.store.ageing import check_half_life, check_number
 from deciban.mail.store.sqlite_errors import report_damage
@@ -109,7 +109,7 @@ def check_text(lines: Iterable[str]) -> None:
 def _check_count(about: dict[str, Any], count: int) -> None:
     if about["messages"] != count:
         raise InputError(
-            f"the text holds {format_messages(count)}, but its first line says {about['messages']}; "
+            f"the text holds {format_count(count, 'message')}, but its first line says {about['messages']}; "
             "it was cut or joined. Nothing was learned"
         )
 
