@@ -45,6 +45,18 @@ def test_a_pipeline_with_a_vector_column_is_fitted_written_and_read(spark, tmp_p
     assert again.schema == answers.schema
 
 
+def test_a_vector_longer_than_those_learned_is_an_error(spark):
+    from pyspark.ml.linalg import Vectors
+
+    from deciban.spark import DecibanClassifier
+
+    rows = [(Vectors.dense([0.1 * i, i % 3]), float(i % 2)) for i in range(40)]
+    model = DecibanClassifier(numbers="number").fit(spark.createDataFrame(rows, ["features", "label"]))
+    longer = spark.createDataFrame([(Vectors.dense([0.5, 1.0, 2.0]),)], ["features"])
+    with pytest.raises(Exception, match="'features' has a vector of more than 2 elements"):
+        model.transform(longer).collect()
+
+
 def test_the_raw_prediction_of_a_class_whose_probability_underflows_is_minus_infinity(spark):
     from deciban.spark import DecibanClassifier
 

@@ -146,7 +146,7 @@ def test_decimals_and_nested_types_of_duckdb():
 def test_invalid_weights_are_refused():
     for bad in (-1.0, np.inf):
         con = into_duckdb(small(w=[bad, *[1.0] * 59]), "t")
-        with pytest.raises(InputError, match="column 'w' holds weights that are negative or infinite, in 1 rows"):
+        with pytest.raises(InputError, match="column 'w' holds weights that are negative or infinite, in 1 row;"):
             deciban.train(con, table="t", target="y", weights="w")
     con = into_duckdb(small(w=[np.nan, None, 0.0, *[1.0] * 57]), "t")
     assert deciban.train(con, table="t", target="y", weights="w").ledger.n_rows == 57

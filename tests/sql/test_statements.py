@@ -11,6 +11,7 @@ from sqlglot import exp
 import deciban
 from deciban.sources.databases.driver import Driver
 from deciban.sources.databases.tables import DatabaseTable
+from deciban.sources.source import FileOptions, open_source
 from deciban.sql import statements as made
 from deciban.training import database_rows
 from tests.sql.databases import KINDS, into_duckdb, mixed_table, put, statements, train_local
@@ -67,6 +68,13 @@ def test_statements_of_every_dialect_are_parsed_again(dialect):
                 for literal in parsed.find_all(exp.Literal)
                 if literal.is_string and literal.name == "item"
             ]
+
+
+def test_every_weight_is_learned_invalid_zero_or_missing():
+    weights = pa.array([1.75e308, 1.0, 0.0, -1.0, np.inf, np.nan, None])
+    table = open_source(into_duckdb(pa.table({"y": ["a"] * 7, "w": weights}), "t"), options=FileOptions(table="t"))
+    (found,) = table.driver.read(made.count_classes(made.LabelledTable(table, "y", "w"))).to_pylist()
+    assert (found["n"], found["learned"], found["invalid"]) == (7, 2, 2)
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])

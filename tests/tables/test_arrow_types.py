@@ -14,6 +14,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources.arrow_cells import to_numbers
 
 N = 60
 QUANTITY = [round(20 + 7.3 * (i % 2) + 0.37 * (i * 31 % 23), 2) for i in range(N)]
@@ -289,6 +290,15 @@ def test_files_keep_the_values_of_rare_types(name, tmp_path):
     assert deciban.train(table.to_reader(17), target="y").ledger == expected
     pq.write_table(table, tmp_path / "t.parquet")
     assert deciban.train(tmp_path / "t.parquet", target="y").ledger == expected
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.time32("s"), pa.time64("us"), pa.date32(), pa.date64(), pa.timestamp("s")], ids=str
+)
+def test_dates_and_times_of_every_width_are_numbers(kind):
+    ticks = pa.array([86_400_000, None], pa.int64()) if kind == pa.date64() else pa.array([7, None], pa.int64())
+    cells = (ticks.cast(pa.int32()) if kind.bit_width == 32 else ticks).cast(kind)
+    np.testing.assert_array_equal(to_numbers(cells, "c"), [ticks[0].as_py(), np.nan])
 
 
 def test_objects_in_a_polars_frame_are_refused_by_name():

@@ -5,10 +5,12 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import deciban
 from deciban.errors import DecibanWarning, InputError
+from deciban.sources.cell_conversion import BadCells
 from tests.cli.terminal import NEW, PATIENTS, call, done
 
 LENIENT = ("--bad-cells", "missing")
@@ -122,6 +124,15 @@ def test_a_column_with_few_bad_cells_is_one_of_numbers_and_with_many_is_not(tmp_
     with pytest.warns(DecibanWarning, match="30 cells .*'x' in row 1, 'x' in row 2, 'x' in row 3, …"):
         model = deciban.train(path, target="y", judge=False, bad_cells="missing", roles={"a": "number"})
     assert model.roles["a"] == "number"
+
+
+def test_a_report_names_five_columns_and_counts_the_others():
+    found = BadCells()
+    for name in "abcdef":
+        found.add(name, "a number", pa.array(["x", "1"]), np.array([True, False]))
+    assert found.describe("t").endswith("column 'e' has 1 that is not a number ('x' in row 1); and 1 other column")
+    found.add("g", "a number", pa.array(["x"]), np.array([True]))
+    assert found.describe("t").endswith("; and 2 other columns")
 
 
 def test_other_values_and_documents_are_refused(tmp_path):

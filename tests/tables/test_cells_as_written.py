@@ -1,6 +1,7 @@
 """Cells are read as the file has them: nothing is guessed from the first rows, and errors are clear."""
 
 import csv
+import gzip
 import io
 import json
 
@@ -11,6 +12,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources.database import measure_last_line
 from deciban.sources.source import open_source
 
 UNUSUAL = [
@@ -114,6 +116,7 @@ def test_lines_that_are_no_json_objects_are_refused_in_one_line(content, words, 
     [
         ("x," + "y" * 200_000 + "\n1,2\n", "the first line of .* cannot be read: field larger"),
         ("x" * (1 << 21), "the first line of .* is longer than 1,048,576 bytes"),
+        ("é" + ",x" * (1 << 20), "the first line of .* is longer than 1,048,576 bytes"),
         ("x,y\n1,a\n2,b\n" + '3,"a\n', "in line 4: a quote is not closed"),
         ("x,y\n1,a\n2,b\n" + "3," + "b" * 3_000_000 + "\n", "in line 4: the line is longer than"),
         ("x,y\n1,a\n2,b\n" + "3," + "b" * 9_000_000 + "\n", "in line 4: the line is longer than"),
@@ -123,10 +126,38 @@ def test_lines_that_are_no_json_objects_are_refused_in_one_line(content, words, 
     ],
 )
 def test_tables_that_break_the_rules_of_csv_are_refused_in_one_line(content, words, tmp_path):
-    (tmp_path / "t.csv").write_text(content, newline="")
+    (tmp_path / "t.csv").write_text(content, encoding="utf-8", newline="")
     with pytest.raises(InputError, match=words) as refused:
         deciban.train(tmp_path / "t.csv", target="y")
     assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(("name", "kind"), [("t.csv.gz", "gzip"), ("t.csv.zst", "zstd")])
+def test_a_long_last_line_of_a_compressed_file_is_refused(name, kind, tmp_path):
+    """DuckDB leaves a last line out that is longer than its buffer."""
+    with pa.output_stream(str(tmp_path / name), compression=kind) as file:
+        file.write(b"x,y\n1,a\n2,b\n3," + b"b" * 40_000_000)
+    with pytest.raises(InputError, match=f"{name}' cannot be read in line 4: the line is longer than"):
+        deciban.train(tmp_path / name, target="y")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+@pytest.mark.parametrize(
+    ("content", "n_bytes"),
+    [
+        (b"x,y\n1,a", 3),
+        (b"x,y\r\n12,a\r\n\r\n", 4),
+        (b"\n\n", 0),
+        (b"xyz", 3),
+        (b"x\r" + b"y" * (3 << 20), 3 << 20),
+        (b"x" * ((1 << 20) - 1) + b"\nyz", 2),
+        (b"x" * (1 << 20) + b"\nyz\n", 2),
+        (b"xyz" + b"\n" * (1 << 21), 3),
+    ],
+)
+def test_the_last_line_that_is_not_blank_is_measured(content, n_bytes, name, tmp_path):
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert measure_last_line(str(tmp_path / name)) == n_bytes
 
 
 def test_many_blank_lines_at_the_end_are_not_a_long_line(tmp_path):

@@ -137,6 +137,7 @@ def test_other_numbers_of_folds_have_every_class_everywhere(n_classes):
     ("posts", "words"),
     [
         ({}, "has no sub-folder with files"),
+        ({"1": "a"}, "has 1 file but no sub-folder with files"),
         ({"1": "a", "2": "b", "3": "c"}, r"has 3 files but no sub-folder with files, .*Hint: the folder above"),
         ({"a/.hidden": "x"}, "has no sub-folder with files"),
         ({"a/1": "fine", "b/2": b"caf\xe9!"}, r"b/2' is not in utf-8: .* at byte 3\. Hint: --encoding latin-1"),

@@ -121,6 +121,18 @@ def test_the_model_counts_the_cells_of_each_marker(tmp_path):
     assert (model + more - more).origin.markers == expected
 
 
+def test_markers_are_counted_alike_where_bad_cells_are_missing(tmp_path):
+    columns = with_gaps(lambda i: "?")
+    columns["age"][3:5] = ["-", "-"]
+    path = write_csv(columns, tmp_path / "t.csv")
+    found = [
+        deciban.train(path, target="diagnosis", roles={"age": "number"}, judge=False, bad_cells=how).origin.markers
+        for how in ("error", "missing")
+    ]
+    assert found[0] == found[1]
+    assert found[0]["age"] == {"?": columns["age"].count("?"), "-": 2}
+
+
 def test_the_report_names_the_markers_and_the_option(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_csv(with_gaps(lambda i: "?"), tmp_path / "t.csv")

@@ -1,10 +1,15 @@
 """The ledger of a table is the same for every kind of source, bit for bit."""
 
+import os
+import threading
+
 import duckdb
 import numpy as np
 import pytest
 
 import deciban
+from deciban.errors import InputError
+from deciban.sources.source import FileOptions, open_source
 from tests.tables import clinic
 
 
@@ -101,3 +106,25 @@ def test_a_stream_can_be_learned_from_but_not_twice(table):
     stream = clinic.SOURCES["batches"](table, None)
     with pytest.raises(deciban.errors.InputError, match="read to its end"):
         deciban.evaluate(stream, target="diagnosis")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "db", "arff", "xlsx", "txt"])
+def test_a_file_of_a_list_that_is_not_there_is_named(ending, tmp_path):
+    with pytest.raises(InputError, match=rf"b\.{ending}' .*[Nn]o such file"):
+        open_source([tmp_path / f"b.{ending}"])
+
+
+def test_a_pipe_is_named_as_it_was_given(tmp_path):
+    path = tmp_path / "pipe.jsonl"
+    os.mkfifo(path)
+    threading.Thread(target=path.write_text, args=("[1, 2]\n",), daemon=True).start()
+    with pytest.raises(InputError, match="not JSON objects") as refused:
+        open_source(path)
+    assert str(refused.value).startswith(repr(str(path)))
+
+
+def test_texts_that_mean_missing_are_texts():
+    for missing in (-99, [-99], ["NA", -99]):
+        with pytest.raises(InputError, match=r"missing must be texts, not -99\. Hint: '-99'"):
+            FileOptions.from_arguments({"missing": missing})
+    assert FileOptions.from_arguments({"missing": "-99"}).missing == ("-99",)

@@ -10,6 +10,7 @@ import deciban
 from deciban.errors import InputError
 from deciban.sources import sqlite_files
 from deciban.sources.source import open_source
+from deciban.sources.typed_cells import join_parts
 from tests.cli.terminal import done, program
 
 N = 60
@@ -106,6 +107,14 @@ def test_blobs_are_skipped_and_whole_numbers_stay_exact(tmp_path):
     assert "binary" in next(c.reason for c in model.columns if c.name == "picture")
     assert open_source(path).head(2)["big"].to_pylist() == [2**53, 2**53 + 1]
     assert open_source(path).head(2).schema.field("picture").type == pa.large_binary()
+
+
+def test_large_whole_numbers_among_fractions_are_doubles(tmp_path):
+    path = write(tmp_path / "t.db", "create table t (x, y)", rows=[(2**53 + 1, "a"), (0.5, "b"), (None, "b")])
+    assert open_source(path).head(3)["x"].to_pylist() == [2.0**53, 0.5, None]
+    (batch,) = open_source(path).batches({"x": "number"})
+    assert batch.column("x").to_pylist() == [2.0**53, 0.5, None]
+    assert join_parts([pa.array([2**53 + 1]), pa.array([0.5])]).to_pylist() == [2.0**53, 0.5]
 
 
 def test_reading_changes_nothing(tmp_path):

@@ -62,11 +62,7 @@ class Arff(FileSource):
         """Read the attributes; raise an InputError where two files have different ones."""
         decoding = Decoding.of(options)
         found = [_read_attributes(_read_lines(path, decoding), path) for path in paths]
-        for path, attributes in zip(paths, found):
-            if attributes != found[0]:
-                raise InputError(
-                    f"{path!r} has other attributes than {paths[0]!r}. Hint: files read together need the same ones"
-                )
+        cls.check_alike(paths, found, "other attributes")
         return cls(paths, found[0], decoding)
 
     @property

@@ -46,7 +46,7 @@ def to_numbers(array: Any, name: str) -> NDArray[np.float64]:
     array = decode_dictionary(array)
     try:
         if pa.types.is_temporal(array.type):
-            array = array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64(), safe=False)
+            array = array.cast(pa.int32() if array.type.bit_width == 32 else pa.int64(), safe=False)
         if pa.types.is_boolean(array.type):
             array = array.cast(pa.uint8())
         if pa.types.is_decimal(array.type):
@@ -106,7 +106,7 @@ def _cast_to_text(array: Any) -> Any:
 
 
 def to_timestamps(array: Any) -> Any:
-    """Convert dates to local dates and times without time zone; raises pyarrow's error where they are none."""
+    """Convert dates or times of day to local timestamps in µs; raises pyarrow's error for other types."""
     array = decode_dictionary(array)
     if pa.types.is_time(array.type):  # a time of day is one of the first day of 1970
         ticks = array.cast(pa.int64() if pa.types.is_time64(array.type) else pa.int32()).cast(pa.int64())
@@ -125,7 +125,7 @@ DATE_PARTS: dict[str, Sequence[str]] = {
 
 
 def parse_dates(array: Any, name: str, written: DateFormat = ISO) -> Any:
-    """Convert a column to dates and times, texts by their format; an error names the column."""
+    """Convert a column to local timestamps in µs, texts by their format; an InputError names the column."""
     if is_text(array.type):
         values, is_invalid = parse_texts(array, written)
         if is_invalid is not None and is_invalid.any():

@@ -72,8 +72,7 @@ class Parquet(SchemaFiles):
                 file = open_parquet(path)
                 schemas.append(file.schema_arrow)
                 n_rows += file.metadata.num_rows
-            if schemas[-1].names != schemas[0].names:
-                raise InputError(f"{path!r} has other columns than {paths[0]!r}")
+        cls.check_alike(paths, [schema.names for schema in schemas], "other columns")
         return cls(paths, schemas[0], n_rows)
 
     def head(self, n: int) -> pa.Table:
@@ -83,7 +82,7 @@ class Parquet(SchemaFiles):
             for path in self.paths:
                 with convert_read_errors(quote_path(path)):
                     for batch in open_parquet(path, in_pieces=True).iter_batches(batch_size=n):
-                        yield to_plain_types(validate_arrow(batch, repr(path)))
+                        yield to_plain_types(validate_arrow(batch, quote_path(path)))
 
         batches = take_batches(read(), n)
         with convert_read_errors(quote_path(self.paths[0]), "and the files read with it have different types"):
@@ -99,7 +98,7 @@ class Parquet(SchemaFiles):
                 groups = None if self.row_groups is None else self.row_groups[path]
                 file = open_parquet(path, texts, long_texts)
                 for part in _read_row_groups(file, list(wanted), long_texts, groups):
-                    valid = to_plain_types(validate_arrow(part, repr(path)))
+                    valid = to_plain_types(validate_arrow(part, quote_path(path)))
                     yield from [valid] if isinstance(valid, pa.RecordBatch) else valid.combine_chunks().to_batches()
 
 
@@ -143,8 +142,7 @@ class Ipc(SchemaFiles):
             with convert_read_errors(quote_path(path), "is not an Arrow file"):
                 schemas.append(_open_reader(path).schema)
                 len(schemas[-1].names)  # decodes the names, which may not be UTF-8
-            if schemas[-1] != schemas[0]:
-                raise InputError(f"{path!r} has other columns than {paths[0]!r}")
+        cls.check_alike(paths, schemas, "other columns or types")
         return cls(paths, schemas[0])
 
     def head(self, n: int) -> pa.Table:
@@ -160,7 +158,7 @@ class Ipc(SchemaFiles):
                 if hasattr(reader, "num_record_batches"):  # the file format, in which batches have numbers
                     reader = map(reader.get_batch, range(reader.num_record_batches))
                 for batch in reader:
-                    yield to_plain_types(validate_arrow(batch.select(list(wanted)), repr(path)))
+                    yield to_plain_types(validate_arrow(batch.select(list(wanted)), quote_path(path)))
 
 
 def _open_reader(path: str) -> Any:

@@ -120,7 +120,7 @@ def bad_cell_error(
 
 
 def hint_at_number(column: str, value: str, kind: NumberFormat, can_set_decimal: bool) -> str:
-    """Return the ways out where a cell is not a number: none that would leave out a value."""
+    """Return the ways out where a cell is not a number; `kind` is the format of its column."""
     if not any(map(str.isdigit, value)):
         return _hint_at_word(column, value)
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
@@ -187,7 +187,8 @@ class BadCells:
             f"not {faults.rule} ({', '.join(faults.examples)}{', …' if faults.n_cells > MAX_EXAMPLES else ''})"
             for column, faults in self.columns.items()
         ]
-        more = f"; and {len(parts) - MAX_REPORTED_COLUMNS} other columns" if len(parts) > MAX_REPORTED_COLUMNS else ""
+        n_more = len(parts) - MAX_REPORTED_COLUMNS
+        more = f"; and {n_more} other column{'' if n_more == 1 else 's'}" if n_more > 0 else ""
         cells = "1 cell" if total == 1 else f"{total} cells"
         return f"{cells} of {name} counted as missing: {'; '.join(parts[:MAX_REPORTED_COLUMNS])}{more}"
 

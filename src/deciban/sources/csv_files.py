@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,11 +18,11 @@ from deciban.sources.cell_conversion import BadCellError, convert_batch
 from deciban.sources.csv_start import SAMPLE_BYTES, FileStart, name_columns, read_start
 from deciban.sources.database import PLAIN_FILES, common_compression, format_paths, quote_text
 from deciban.sources.date_formats import DateFormat
-from deciban.sources.document_files import compression_by_name, estimate_lines
+from deciban.sources.document_files import estimate_lines, total_bytes
 from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, count_markers
 from deciban.sources.number_formats import OTHER_MARK, PLAIN, NumberFormat
 from deciban.sources.records import MAX_RECORD_BYTES, RecordForm, find_fault, read_records, split_cells
-from deciban.sources.source import NO_QUOTE, ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path
+from deciban.sources.source import NO_QUOTE, ColumnReading, FileOptions, FileSource, quote_path
 from deciban.sources.utf8_copies import Utf8Copies, copy_to_utf8
 
 TEXT_BATCH_CELLS = 1 << 22
@@ -99,8 +98,7 @@ class Delimited(FileSource):
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; a cell that is not a plain number restarts the reading, with numbers as texts."""
         done = 0
-        with convert_read_errors(self.name):
-            is_small = sum(os.path.getsize(self.text_path(path)) for path in self.paths) <= SMALL_FILE_BYTES
+        is_small = total_bytes([*map(self.text_path, self.paths)]) <= SMALL_FILE_BYTES
         with database.convert_duckdb_errors(self._diagnose):
             try:
                 for batch in self._read(wanted, skip=0, as_texts=is_small):
@@ -177,7 +175,6 @@ class Delimited(FileSource):
         The columns are selected without expressions: DuckDB's time to plan those grows with the square of the number.
         """
         for path in self.paths:
-            database.check_gzip(self.text_path(path))
             self._check_last_line(path)
         alias = {name: f"c{i}" for i, name in enumerate(self.columns)}
         chosen = ", ".join(alias[name] for name in kinds) or "c0"  # rows are counted even if no column is wanted
@@ -188,15 +185,11 @@ class Delimited(FileSource):
     def _check_last_line(self, path: str) -> None:
         """Raise an InputError where the last line of a file is too long: DuckDB silently leaves out one of 32 MB.
 
-        Other long lines it refuses. Compressed files are not checked.
+        Other long lines it refuses. A damaged gzip file is an InputError too, see `database.check_gzip`.
         """
         text_path = self.text_path(path)
-        if compression_by_name(text_path) is None:
-            with convert_read_errors(quote_path(path)), open(text_path, "rb") as file:
-                file.seek(max(0, os.path.getsize(text_path) - MAX_RECORD_BYTES - len(b"x\r\n")))
-                end = file.read().rstrip(b"\r\n")
-                if len(end) > MAX_RECORD_BYTES and not re.search(rb"[\r\n]", end):
-                    raise InputError(f"{quote_path(path)} {find_fault(text_path, None, self.form)}")
+        if database.measure_last_line(text_path) > MAX_RECORD_BYTES:
+            raise InputError(f"{quote_path(path)} {find_fault(text_path, None, self.form)}")
 
     def _reader(self, types: str) -> str:
         """Return a call of DuckDB's reader that states everything: names, types, dialect, compression, partitions."""
@@ -244,12 +237,8 @@ class Delimited(FileSource):
 
 def _check_same_start(first: FileStart, start: FileStart, has_header: bool, first_path: str, path: str) -> None:
     """Raise an InputError where two files differ in columns, delimiter or skipped lines."""
-    has_same_columns = start.names == first.names if has_header else len(start.cells) == len(first.cells)
-    if not has_same_columns:
-        raise InputError(
-            f"{quote_path(path)} has other columns than {quote_path(first_path)}. "
-            f"Hint: files read together need one header"
-        )
+    columns = [each.names if has_header else len(each.cells) for each in (first, start)]
+    Delimited.check_alike([first_path, path], columns, "other columns")
     if (start.delimiter, start.n_skipped) != (first.delimiter, first.n_skipped):
         raise InputError(
             f"{quote_path(path)} has another delimiter than {quote_path(first_path)}, or only one has a line sep=. "

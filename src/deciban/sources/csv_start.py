@@ -95,7 +95,7 @@ def read_start(path: str, form: str, options: FileOptions, original: str) -> Fil
 
     `original` is the path in messages, of the file that this is a copy of.
     """
-    text = _read_text(path, original)
+    text, is_cut = _read_text(path, original)
     separator = SEPARATOR_LINE.match(text)
     text = text if separator is None else text[separator.end() :]
     record = _first_record(text, options.quote)
@@ -103,7 +103,7 @@ def read_start(path: str, form: str, options: FileOptions, original: str) -> Fil
         delimiter = separator[1]
     else:
         delimiter = "\t" if form == "tsv" else _find_delimiter(record, options.quote)
-    cells = _parse_first_line(record, delimiter, options.quote, len(text), original)
+    cells = _parse_first_line(record, delimiter, options.quote, is_cut and len(record) == len(text), original)
     n_skipped = 0 if separator is None else 1
     if "\ufffd" in record:  # an invalid byte, unless the character itself is in the file
         raw = next(islice(read_records(path, delimiter, options.quote), n_skipped, None), (b"", ""))[0]
@@ -128,8 +128,8 @@ def _find_delimiter(record: str, quote: str) -> str:
     return max(DELIMITERS, key=counts.__getitem__)
 
 
-def _read_text(path: str, original: str) -> str:
-    """Return the first `HEADER_BYTES` of a file as text; InputError if it is empty or not text."""
+def _read_text(path: str, original: str) -> tuple[str, bool]:
+    """Return the first `HEADER_BYTES` of a file, and if it may have more; InputError if it is empty or not text."""
     if not os.path.getsize(path):
         raise InputError(f"{quote_path(original)} is empty. {HEADER_HINT}")
     with convert_read_errors(quote_path(original)), open_decompressed(path) as file:
@@ -142,7 +142,7 @@ def _read_text(path: str, original: str) -> str:
             other = "utf-16-be" if even else "utf-16-le"
             hint = f"it may be in UTF-16 without a byte order mark, --encoding {other} (encoding={other!r})"
         raise InputError(f"{quote_path(original)} is not a text file. Hint: {hint}")
-    return text
+    return text, len(raw) == HEADER_BYTES
 
 
 def _first_record(text: str, quote: str) -> str:
@@ -161,15 +161,15 @@ def _read_csv(lines: Iterable[str], delimiter: str, quote: str) -> Iterator[list
     return csv.reader(lines, delimiter=delimiter, quotechar=quote)
 
 
-def _parse_first_line(line: str, delimiter: str, quote: str, n_read: int, path: str) -> list[str]:
-    """Return the cells of the first line; InputError if it is empty, too long, or a quote stays open."""
+def _parse_first_line(line: str, delimiter: str, quote: str, is_cut: bool, path: str) -> list[str]:
+    """Return the cells of the first line; InputError if it is empty or cut, has too many, or a quote stays open."""
     if not line.strip():
         raise InputError(f"the first line of {quote_path(path)} is empty. {HEADER_HINT}")
-    if len(line) == n_read >= HEADER_BYTES:
+    if is_cut:
         raise InputError(f"the first line of {quote_path(path)} is longer than {HEADER_BYTES:,} bytes. {HEADER_HINT}")
     if quote != NO_QUOTE and line.count(quote) % 2:
         raise InputError(
-            f"the header of {quote_path(path)} opens a quote that is not closed within {n_read} characters. "
+            f"the header of {quote_path(path)} opens a quote that is not closed within {len(line)} characters. "
             f"{QUOTE_HINT}"
         )
     try:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 from deciban._lazy import duckdb, pa
 from deciban.errors import InputError, list_names
 from deciban.sources.arrow_types import to_plain_types
-from deciban.sources.document_files import compression_by_name, open_decompressed
+from deciban.sources.document_files import compression_by_name, open_decompressed, total_bytes
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, convert_read_errors, quote_path
 
 ROWS_PER_BATCH = 1 << 17
@@ -37,6 +37,9 @@ MAX_INFERENCE_BYTES = 1 << 24
 JSON_TYPES = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "BOOLEAN")
 """Types that are kept; everything else is read as text."""
 
+LAST_LINE_BYTES = 1 << 22
+"""Bytes at the end of an uncompressed file in which its last line is sought."""
+
 SINGLE_THREAD_BYTES = 1 << 20
 """Files up to this size in all are read by one thread: DuckDB, streaming a small file with a fault on several
 threads, waited for ever in 2 of 500 readings on a busy machine."""
@@ -48,7 +51,7 @@ def connect(paths: Sequence[str] = ()) -> Any:
 
     with hold_interrupts():  # one that arrives while DuckDB's library is initialised aborts the process
         import duckdb
-    is_small = paths and sum(map(os.path.getsize, paths)) <= SINGLE_THREAD_BYTES
+    is_small = paths and total_bytes(paths) <= SINGLE_THREAD_BYTES
     database = duckdb.connect()
     database.execute(f"set threads={1 if is_small else thread_count(None)}")
     database.execute(f"set streaming_buffer_size='{READ_AHEAD}'")
@@ -110,17 +113,33 @@ def common_compression(paths: Sequence[str]) -> str:
 def check_gzip(path: str) -> None:
     """Raise an InputError for a damaged gzip file, of which DuckDB, which ignores checksums, returns wrong rows."""
     if compression_by_name(path) == "gzip":
-        with convert_read_errors(quote_path(path)):
-            found = os.stat(path)
-            _decompress_all(path, found.st_ino, found.st_size, found.st_mtime_ns)
+        measure_last_line(path)
+
+
+def measure_last_line(path: str) -> int:
+    """Return the bytes of the last line that is not blank; of an uncompressed file at most `LAST_LINE_BYTES`.
+
+    A compressed file is read to its end; raises an InputError for a file that is damaged or cannot be read.
+    """
+    with convert_read_errors(quote_path(path)):
+        found = os.stat(path)
+        return _measure_last_line(path, found.st_size, found.st_ino, found.st_mtime_ns)
 
 
 @lru_cache(maxsize=4096)
-def _decompress_all(path: str, *_version: int) -> None:
-    """Decompress a file to its end, once for each version of it."""
+def _measure_last_line(path: str, size: int, *_version: int) -> int:
+    """Do the work of `measure_last_line`, once for each version of a file."""
+    n_bytes, is_ended = 0, True
     with open_decompressed(path) as file:
-        while file.read(1 << 20):
-            pass
+        if compression_by_name(path) is None:
+            file.seek(max(0, size - LAST_LINE_BYTES))
+        while piece := file.read(1 << 20):
+            text = piece.rstrip(b"\r\n")
+            start = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
+            if text:
+                n_bytes = len(text) - start if start or is_ended else n_bytes + len(text)
+            is_ended = len(text) < len(piece)
+    return n_bytes
 
 
 def first_line(error: Exception) -> str:
@@ -195,25 +214,25 @@ class JsonLines(FileSource):
         """Infer names and types of the columns from all lines: booleans, numbers, and everything else as text."""
         for path in paths:
             check_gzip(path)
-        if not any(os.path.getsize(path) for path in paths):
-            raise InputError(f"{paths[0]!r} is empty. Hint: each line holds a JSON object")
-        with convert_duckdb_errors(f"{paths[0]!r} cannot be read as JSON lines"):
+        size = total_bytes(paths)
+        if not size:
+            raise InputError(f"{quote_path(paths[0])} is empty. Hint: each line holds a JSON object")
+        with convert_duckdb_errors(f"{quote_path(paths[0])} cannot be read as JSON lines"):
             try:
                 (line,) = connect(paths).sql(f"from {_json_reader(paths, JSON_INFERENCE)}").types
             except duckdb.NotImplementedException:  # keys of an object differ only in case
                 raise InputError(
-                    f"{paths[0]!r} has columns that differ only in case: {_find_equal_names(paths)}. "
+                    f"{quote_path(paths[0])} has columns that differ only in case: {_find_equal_names(paths)}. "
                     f"Hint: rename one of them"
                 ) from None
         if line.id != "struct":
             raise InputError(
-                f"{paths[0]!r} holds lines that are not JSON objects, or that have a key without a name. "
+                f"{quote_path(paths[0])} holds lines that are not JSON objects, or that have a key without a name. "
                 f"Hint: --format (format=) names another format"
             )
         kinds = {name: str(kind) for name, kind in line.children}
         types = {name: kind if kind in JSON_TYPES else "VARCHAR" for name, kind in kinds.items()}
-        is_small = sum(map(os.path.getsize, paths)) <= MAX_INFERENCE_BYTES
-        return cls(paths, types, is_inferred=is_small and types == kinds)
+        return cls(paths, types, is_inferred=size <= MAX_INFERENCE_BYTES and types == kinds)
 
     @property
     def columns(self) -> Sequence[str]:

@@ -189,7 +189,7 @@ class InferredDates(NamedTuple):
 
 
 def infer_date_format(texts: Any, preferred: DateOrder = "", max_invalid: float = 0.0) -> InferredDates | None:
-    """Return how all texts of an Arrow array but a share of `max_invalid` are dates, None if they are not.
+    """Return how all distinct texts of an Arrow array but a share of `max_invalid` are dates, None if they are not.
 
     Where all days are 12 or less, the order is the preferred one; without one, the month is first if slashes are
     between the numbers (as in the United States), else the day.

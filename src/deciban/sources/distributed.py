@@ -31,11 +31,11 @@ class DistributedSource(Source, Protocol):
     ) -> T | None:
         """Return the merged results of `work` on each part, a source with the wanted columns, and its number.
 
-        Results travel as the bytes of `dump`; those of parts without rows are left out, and None is that of none.
+        Results travel as the bytes of `dump`. Parts without rows are left out; None where no part has rows.
         """
 
     def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
-        """Return the columns that are kept with the predictions; None: those that are by default."""
+        """Return the columns that are kept with the predictions, for None the default ones; refuse unknown ones."""
 
     def transform(
         self,
@@ -46,7 +46,7 @@ class DistributedSource(Source, Protocol):
     ) -> Any:
         """Return a distributed frame of the rows that `work` yields for each part: kept columns, and added ones.
 
-        It reads the wanted columns, and keeps those to be kept under their names.
+        Only the columns that are wanted or kept are read.
         """
 
 
@@ -64,7 +64,7 @@ class PartView(SourceView):
 def fetch_first_rows(base: DistributedSource, readings: Mapping[str, ColumnReading]) -> Any:
     """Return the first rows of the columns whose cells decide how they are read; None where there is no such column.
 
-    Each part by its own rows would read a date such as 01/02/2024 as it likes.
+    If each part decided by its own rows, two could read 01/02/2024 differently.
     """
     names = [name for name, how in readings.items() if isinstance(how, (NumberFormat, DateFormat))]
     names = [name for name in names if name in set(base.columns)]

@@ -84,7 +84,7 @@ class Decoding:
                 yield text.removeprefix(BYTE_ORDER_MARK) if first else text
 
     def split_lines(self, text: str, path: str) -> Any:
-        """Split a text into an array of lines, without \\n and without one \\r at the end of each."""
+        """Split a text into an array of lines, without \\n and one \\r at the end of each; null for a missing one."""
         try:
             raw = text.replace("\r\n", "\n").removesuffix("\r").encode("utf-8", self.errors)
         except UnicodeEncodeError as error:
@@ -255,7 +255,8 @@ def _list_classes(folder: str) -> list[list[str]]:
     found = [_list_files(folder, entry.name) for entry in entries if entry.is_dir()]
     if not any(found):
         loose = sum(entry.is_file() for entry in entries)
-        what = f"{loose} files but no sub-folder with files" if loose else "no sub-folder with files"
+        files = "1 file" if loose == 1 else f"{loose} files"
+        what = f"{files} but no sub-folder with files" if loose else "no sub-folder with files"
         raise InputError(
             f"{quote_path(folder)} has {what}, and each sub-folder is a class. Hint: the folder above it; "
             f"documents without classes are read by --format text {format_path(folder)}/* (format='text')"
@@ -331,11 +332,16 @@ def estimate_lines(paths: Sequence[str], start: bytes) -> int | None:
     """Estimate the number of lines of all files from those at the start of one; None where a file is compressed."""
     if any(compression_by_name(path) for path in paths):
         return None
+    return round(total_bytes(paths) * max(1, start.count(b"\n")) / max(1, len(start)))
+
+
+def total_bytes(paths: Sequence[str]) -> int:
+    """Return the size of all files together, as they are stored; an InputError names one that is not there."""
     size = 0
     for path in paths:
         with convert_read_errors(quote_path(path)):
             size += os.path.getsize(path)
-    return round(size * max(1, start.count(b"\n")) / max(1, len(start)))
+    return size
 
 
 def _to_table(batches: Iterable[Any], columns: Sequence[str]) -> Any:

@@ -42,7 +42,7 @@ class WithoutMarkers(SourceView):
     counts: MarkerCounts = field(default_factory=dict)
 
     def head(self, n: int) -> pa.Table:
-        """See `Source.head`; its markers are counted until all rows are read."""
+        """See `Source.head`; its markers are added to `counts`, which a reading of all rows clears."""
         return self._remove_and_count(self.source.head(n), set(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
@@ -54,8 +54,9 @@ class WithoutMarkers(SourceView):
 
     def all_counts(self) -> dict[str, dict[str, int]]:
         """Return the counts of the last reading by column, those of markers within columns of numbers too."""
-        found = {**self.number_markers, **self.counts}
-        return {name: dict(found[name]) for name in self.columns if found.get(name)}
+        own, others, none = self.counts, self.number_markers, Counter[str]()
+        found = {name: own.get(name, none) | others.get(name, none) for name in self.columns}  # cells of both once
+        return {name: dict(counts) for name, counts in found.items() if counts}
 
     def _remove_and_count(self, data: Any, names: Collection[str]) -> Any:
         """Return a batch or table with nulls in place of the markers of these columns, and add them to `counts`."""

@@ -95,7 +95,7 @@ def open_path(path: str, options: FileOptions) -> Source:
 
 
 def list_files(path: str) -> list[str]:
-    """Return the path if it exists, else all files that match it as a pattern, sorted; an empty list for none."""
+    """Return the path if it exists, else all files and folders that match it as a pattern, sorted; [] for none."""
     if os.path.exists(path):
         return [path]
     return sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
@@ -107,7 +107,8 @@ def open_paths(paths: Sequence[str], options: FileOptions) -> Source:
         return _open_pipes(paths, options)
     form = "folders" if options.format == "folders" else _check_formats(paths, options)
     if options.hive and form in DOCUMENT_FORMATS:
-        raise InputError(f"--hive (hive=True) is for tables, and {paths[0]!r} is read as {form}. Hint: leave it out")
+        shown = quote_path(paths[0])
+        raise InputError(f"--hive (hive=True) is for tables, and {shown} is read as {form}. Hint: leave it out")
     module, name = READERS[form]
     source: Any = getattr(import_module(f"deciban.sources.{module}"), name).open(paths, options, form)
     return Partitioned.open(source) if options.hive else source
@@ -134,28 +135,28 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
         raise InputError(
             f"the files have different formats: {', '.join(sorted(formats))}. Hint: read one kind at a time"
         )
-    form = formats.pop()
+    form, shown = formats.pop(), quote_path(paths[0])
     if form not in READERS:
         raise InputError(f"format {form!r} is not known. Hint: one of {', '.join(READERS)}")
     if options.errors != "strict" and form not in DOCUMENT_FORMATS:
         raise InputError(
-            f"errors={options.errors!r} is for documents, and {paths[0]!r} is read as {form}. "
+            f"errors={options.errors!r} is for documents, and {shown} is read as {form}. "
             f"Hint: --encoding latin-1 (encoding='latin-1') takes every byte for a letter"
         )
     if options.table is not None and form not in TABLE_FORMATS:
         raise InputError(
-            f"--table (table=) is for the sheets of Excel files and the tables of SQLite files, and {paths[0]!r} is "
+            f"--table (table=) is for the sheets of Excel files and the tables of SQLite files, and {shown} is "
             f"read as {form}. Hint: leave it out"
         )
     compressed = next((path for path in paths if form in TABLE_FORMATS and compression_by_name(path)), None)
     if compressed is not None:
         raise InputError(
-            f"{compressed!r} is compressed, and {form} files are read as they are. Hint: unpack it first"
+            f"{quote_path(compressed)} is compressed, and {form} files are read as they are. Hint: unpack it first"
         )
     if form not in TEXT_TABLES:
-        options.refuse_for(f"{paths[0]!r}, read as {form}")
+        options.refuse_for(f"{shown}, read as {form}")
     if form in DOCUMENT_FORMATS and options.bad_cells != "error":
-        raise InputError(f"bad_cells={options.bad_cells!r} is for tables, and {paths[0]!r} is read as {form}")
+        raise InputError(f"bad_cells={options.bad_cells!r} is for tables, and {shown} is read as {form}")
     return form
 
 

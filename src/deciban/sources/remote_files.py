@@ -47,7 +47,8 @@ def find_file_system(path: str) -> tuple[Any, str]:
 def list_remote(pattern: str) -> list[str]:
     """Return the addresses of all files that a pattern matches, sorted; `**/` stands for any number of folders.
 
-    An address that is no pattern is returned as it is, whether there is such a file or not.
+    An address that is no pattern is returned as it is, whether there is such a file or not; InputError if a pattern
+    matches nothing.
     """
     if not re.search(r"[*?\[]", pattern):
         return [pattern]

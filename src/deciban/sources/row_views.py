@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar
 
 from deciban._lazy import pa
 from deciban.sources.arrow_types import decode_dictionary
@@ -20,16 +21,12 @@ class RowRange(SourceView):
 
     start: int
     count: int
+    n_rows: ClassVar[Any] = property(attrgetter("count"))
 
     @property
     def first_row(self) -> int:
         """See `SourceView.first_row`."""
         return super().first_row + self.start
-
-    @property
-    def n_rows(self) -> int | None:
-        """See `Source.n_rows`."""
-        return self.count
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""

@@ -96,6 +96,9 @@ class FileOptions:
             raise InputError(f"bad_cells must be 'error' or 'missing', not {self.bad_cells!r}")
         if self.quote != NO_QUOTE and (len(self.quote) != 1 or not self.quote.isascii() or self.quote in "\r\n"):
             raise InputError(f"quote must be one ASCII character, or {NO_QUOTE!r}, not {self.quote!r}")
+        for text in self.missing:
+            if not isinstance(text, str):
+                raise InputError(f"missing must be texts, not {text!r}. Hint: {str(text)!r}, as a file has it")
         for name in self.names:
             if not isinstance(name, str) or not name.strip():
                 raise InputError(f"names must be texts, one for each column, not {name!r}")
@@ -109,7 +112,7 @@ class FileOptions:
         given: dict[str, Any] = {name: value for name, value in arguments.items() if value or value is False}
         for name in ("missing", "names"):
             texts = given.get(name) or ()
-            given[name] = (texts,) if isinstance(texts, str) else tuple(texts)
+            given[name] = tuple(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else (texts,)
         return cls(**given)
 
     def refuse_for(self, thing: str) -> None:
@@ -159,7 +162,20 @@ class FileSource:
     @property
     def name(self) -> str:
         """See `Source.name`."""
-        return COPY_NAMES.get(self.paths[0]) or repr(self.paths[0])
+        return quote_path(self.paths[0])
+
+    @staticmethod
+    def check_alike(paths: Sequence[str], found: Sequence[Any], what: str) -> None:
+        """Raise an InputError for the first file in which something else was found than in the first file.
+
+        `found` has an item for each path; `what` says what differs, such as "other columns".
+        """
+        for path, item in zip(paths, found):
+            if item != found[0]:
+                first = quote_path(paths[0])
+                raise InputError(
+                    f"{quote_path(path)} has {what} than {first}. Hint: files read together need the same"
+                )
 
 
 @dataclass(frozen=True)

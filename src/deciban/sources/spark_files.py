@@ -7,12 +7,12 @@ that its tasks read directly are learned several times as fast (docs/scale.md).
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
 from deciban._lazy import pa
@@ -112,11 +112,10 @@ class ByteRange:
         with _copy_range(self.path, self.start, self.end, quote) as (copy, n_quotes):
             if n_quotes % 2:
                 raise InputError(f"{self.path!r} cannot be split: {QUOTE_FAULT}")
-            is_empty = os.path.getsize(copy) == 0
             files = replace(self.files, paths=[copy])
             if isinstance(files, Delimited) and self.start:
                 files = replace(files, form=files.form._replace(has_header=False, n_skipped=0))
-            yield None if is_empty else files
+            yield files if os.path.getsize(copy) else None
 
 
 @contextmanager
@@ -180,27 +179,10 @@ class SparkFiles:
     """A local copy of the beginning of the first file, as a source, where the files are not on this machine."""
     fills_cores: ClassVar[bool] = False
     advice: ClassVar[str] = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the files in messages."""
-        return str(self.files.name)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """The names of the columns."""
-        return list(self.files.columns)
-
-    @property
-    def typed(self) -> bool:
-        """Whether the columns have types of their own."""
-        return bool(self.files.typed)
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows, where it is known."""
-        n: int | None = self.files.n_rows
-        return n
+    name: ClassVar[Any] = property(attrgetter("files.name"))
+    columns: ClassVar[Any] = property(attrgetter("files.columns"))
+    typed: ClassVar[Any] = property(attrgetter("files.typed"))
+    n_rows: ClassVar[Any] = property(attrgetter("files.n_rows"))
 
     def head(self, n: int) -> pa.Table:
         """See `Source.head`."""
@@ -333,7 +315,8 @@ def open_spark_files(spark: Any, source: Any, sql: str | None, options: FileOpti
     listed = [path.removeprefix("file://") for each in listed for path in (_list_folder(each) or [each])]
     files: Any = open_path(listed[0], options) if len(listed) == 1 else open_paths(listed, options)
     _check_files(files)
-    return SparkFiles(spark, _absolute(files), {os.path.abspath(path): os.path.getsize(path) for path in files.paths})
+    files = replace(files, paths=[os.path.abspath(path) for path in files.paths])  # executors have other folders
+    return SparkFiles(spark, files, {path: os.path.getsize(path) for path in files.paths})
 
 
 def _list_folder(path: str) -> list[str]:
@@ -342,11 +325,6 @@ def _list_folder(path: str) -> list[str]:
     if not os.path.isdir(path):
         return []
     return [file for file in list_files(os.path.join(path, "*")) if not os.path.basename(file).startswith(("_", "."))]
-
-
-def _absolute(files: Any) -> Any:
-    """Return the files by absolute paths: the executors work in other folders."""
-    return replace(files, paths=[os.path.abspath(path) for path in files.paths])
 
 
 def _check_files(files: Any) -> None:
@@ -371,12 +349,13 @@ def _open_remote_files(spark: Any, paths: list[str], options: FileOptions) -> Sp
             sizes[path] = file.size()
     if any(map(compression_by_name, paths)):
         raise InputError(f"{paths[0]!r} is compressed, and on a storage service. Hint: Parquet, or unpack it")
-    folder = tempfile.mkdtemp(prefix="deciban-")
-    copy = os.path.join(folder, os.path.basename(paths[0]))
-    with open(copy, "wb") as out, convert_read_errors(repr(paths[0])):
-        _write_lines(paths[0], 0, REMOTE_HEAD_BYTES, out, None)
-    start: Any = open_path(copy, options)
-    weakref.finalize(start, shutil.rmtree, folder, ignore_errors=True)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="deciban-"))
+        copy = os.path.join(folder, os.path.basename(paths[0]))
+        with open(copy, "wb") as out, convert_read_errors(repr(paths[0])):
+            _write_lines(paths[0], 0, REMOTE_HEAD_BYTES, out, None)
+        start: Any = open_path(copy, options)
+        weakref.finalize(start, stack.pop_all().close)
     _check_files(start)
     if isinstance(start, JsonLines):
         raise InputError(f"{paths[0]!r} is JSON lines, whose types are found in all lines. Hint: Parquet, or CSV")

@@ -236,7 +236,10 @@ def merge_states(
     load: Callable[[bytes], T],
     n_states: float,
 ) -> T | None:
-    """Return the results of a frame of states merged to one, in a tree whose last stage is the driver."""
+    """Return the results of a frame of states merged to one, in a tree whose last stage is the driver; None for none.
+
+    The warnings of tasks are issued, and the error of a task is raised. `n_states` may be infinite.
+    """
     from pyspark.sql.functions import col
 
     groups = [size for size in GROUPS if n_states > size]

@@ -137,7 +137,7 @@ def unpack_columns(batches: Sequence[Any], packing: Packing) -> list[Any]:
 
 
 def _unpack(arrays: Sequence[Any], width: int) -> list[Any]:
-    """Return the columns of arrays of lists that all have `width` numbers."""
+    """Return the `width` columns of arrays of lists, each list a row of `width` numbers."""
     parts = [lists.flatten() for lists in arrays]
     if any(part.null_count for part in parts):
         values = pa.concat_arrays(parts)
@@ -163,7 +163,7 @@ class Part:
     typed, fills_cores, n_rows = True, False, None
 
     def head(self, n: int) -> Any:
-        """See `Source.head`."""
+        """Raise an InputError: the rows are read once."""
         raise InputError("the rows of a part of a DataFrame are read once, and have no head")
 
     def batches(self, wanted: Any) -> Iterator[Any]:
@@ -259,8 +259,9 @@ def partition_number() -> int:
 
 
 def pack_state(place: int, work: Callable[[], bytes | None], where: str) -> Any:
-    """Return the row of a result, or of the error of deciban that the work has raised, with its warnings; or None.
+    """Return a batch of one row: the result of `work`, or its DecibanError, with warnings; None if `work` gives None.
 
+    `where` begins the message of the error.
     As a result an error fails the whole job at once, and without the traces of Spark; a failed task is tried again.
     """
     with warnings.catch_warnings(record=True) as caught:
@@ -273,17 +274,14 @@ def pack_state(place: int, work: Callable[[], bytes | None], where: str) -> Any:
         except DecibanError as fault:
             error = [type(fault).__name__, f"{where}: {fault}" if where else str(fault)]
     if content is not None and len(content) > MAX_STATE_BYTES:
-        error, content = ["InputError", _describe_large_state(len(content))], None
+        large = (
+            f"the ledger of one task takes {len(content) >> 20} MiB, and at most {MAX_STATE_BYTES >> 20} MiB can be "
+            f"sent. Hint: fewer words, Words(hashed=20); or a category as skip"
+        )
+        error, content = ["InputError", large], None
     found = dict.fromkeys(str(each.message) for each in caught if issubclass(each.category, DecibanWarning))
     state = _join_header(error, list(found)[:MAX_WARNINGS], content or b"")
     return pa.RecordBatch.from_pydict({"place": [place], "state": [state]})
-
-
-def _describe_large_state(n_bytes: int) -> str:
-    return (
-        f"the ledger of one task takes {n_bytes >> 20} MiB, and at most {MAX_STATE_BYTES >> 20} MiB can be sent. "
-        f"Hint: fewer words, Words(hashed=20); or a category as skip"
-    )
 
 
 def _join_header(error: list[str] | None, messages: list[str], content: bytes) -> bytes:

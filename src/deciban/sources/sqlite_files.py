@@ -42,7 +42,7 @@ class SqliteTable(FileSource):
 
     @classmethod
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
-        """Find the table and its columns; an InputError lists the tables if there are several and none is named."""
+        """Find the table and its columns; an InputError lists the tables where none is chosen, or if files differ."""
         found: list[tuple[str, list[str]]] = []
         for path in paths:
             with _connect(path) as connection:
@@ -50,11 +50,7 @@ class SqliteTable(FileSource):
                 table = choose_table(quote_path(path), "table", options.table, names)
                 cursor = connection.execute(f"select * from {quote_name(table)} limit 0")
                 found.append((table, [column[0] for column in cursor.description]))
-            if found[-1] != found[0]:
-                raise InputError(
-                    f"{path!r} has another table or other columns than {paths[0]!r}. "
-                    f"Hint: files read together need one table of the same columns"
-                )
+        cls.check_alike(paths, found, "another table or other columns")
         return cls(paths, found[0][1], found[0][0])
 
     def head(self, n: int) -> pa.Table:
@@ -78,15 +74,14 @@ class SqliteTable(FileSource):
 
 @contextmanager
 def _connect(path: str) -> Iterator[sqlite3.Connection]:
-    """Yield a connection that can only read; raise errors of SQLite and of encodings as InputErrors."""
-    with open(path, "rb") as file:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise InputError(
-                f"{quote_path(path)} is not a SQLite file. Hint: --format (format=) names the format of another file"
-            )
+    """Yield a connection that can only read; raise errors of files, SQLite and encodings as InputErrors."""
     try:
+        with open(path, "rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                hint = "Hint: --format (format=) names the format of another file"
+                raise InputError(f"{quote_path(path)} is not a SQLite file. {hint}")
         with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("pragma trusted_schema = off")  # views run no functions that have side effects
             yield connection
-    except (sqlite3.Error, UnicodeError) as error:
+    except (OSError, sqlite3.Error, UnicodeError) as error:
         raise InputError(f"{quote_path(path)} cannot be read as a SQLite file: {error_summary(error)}") from None

@@ -37,7 +37,7 @@ def neutralise_formula(text: str) -> str:
 def open_format(form: str, file: Any, schema: Any, changes: Sequence[Change] = ()) -> Iterator[Write]:
     """Yield a function that writes batches of this schema: csv, tsv, jsonl, parquet, arrow, or arrows (a stream).
 
-    `changes` are applied to all texts of CSV, TSV and JSON lines.
+    `changes` are applied to all names and texts of CSV and TSV, and to each line of JSON; CSV has its header at once.
     """
     if form in ("csv", "tsv"):
         yield _make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)

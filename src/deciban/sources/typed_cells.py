@@ -36,6 +36,8 @@ def to_column(values: Sequence[Any]) -> Any:
         ({bytes}, pa.large_binary()),
     ):
         if kinds <= allowed:
+            if kinds == {int, float}:  # Arrow takes no whole number above 2⁵³ for a double
+                values = [float(value) if type(value) is int else value for value in values]
             return pa.array(values, kind if kinds else pa.null())
     return pa.array([_format_cell(value) for value in values], pa.string())
 
@@ -66,7 +68,7 @@ def join_parts(parts: Sequence[Any]) -> Any:
     """Return arrays of `to_column` as one chunked array, of the type that they have in common, or of texts."""
     kinds = {part.type for part in parts} - {pa.null()}
     if kinds == {pa.int64(), pa.float64()}:
-        return pa.chunked_array([part.cast(pa.float64()) for part in parts])
+        return pa.chunked_array([part.cast(pa.float64(), safe=False) for part in parts])
     if len(kinds) > 1:
         return pa.chunked_array([to_text_column(part) for part in parts])
     kind = kinds.pop() if kinds else pa.null()

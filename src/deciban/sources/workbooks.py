@@ -54,11 +54,7 @@ class Workbook(FileSource):
     def open(cls, paths: Sequence[str], options: FileOptions, form: str) -> Self:
         """Read the header of each sheet; raise an InputError where two files have different ones."""
         headers = [_read_header(path, options.table) for path in paths]
-        for path, header in zip(paths, headers):
-            if header != headers[0]:
-                raise InputError(
-                    f"{path!r} has other columns than {paths[0]!r}. Hint: files read together need one header"
-                )
+        cls.check_alike(paths, headers, "other columns")
         return cls(paths, headers[0], options)
 
     @cached_property
@@ -82,7 +78,7 @@ class Workbook(FileSource):
 
 @contextmanager
 def _open_sheet(path: str, table: str | None) -> Iterator[Any]:
-    """Yield a sheet: the one of that name, or else the only one that is visible and has cells."""
+    """Yield a sheet: the one of that name, or else the only one that is visible and not blank."""
     try:
         import openpyxl
     except ImportError:
@@ -97,9 +93,10 @@ def _open_sheet(path: str, table: str | None) -> Iterator[Any]:
             sheets = {sheet.title: sheet for sheet in book.worksheets}
             for sheet in sheets.values():
                 sheet.reset_dimensions()  # some programs write wrong ones
-            visible = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
-            known = list(sheets) if table is not None else [name for name in visible if _has_cells(sheets[name])]
-            name = choose_table(quote_path(path), "sheet", table, known)
+            if table is None:
+                visible = [sheet for sheet in sheets.values() if sheet.sheet_state == "visible"]
+                sheets = {sheet.title: sheet for sheet in visible if next(_read_rows(sheet), None)}
+            name = choose_table(quote_path(path), "sheet", table, list(sheets))
             _check_formulas(book, sheets[name], path)
             yield sheets[name]
         finally:
@@ -138,13 +135,6 @@ def _convert_errors(path: str) -> Iterator[None]:
             f"{quote_path(path)} cannot be read as an Excel workbook: {error_summary(error)}. "
             f"Hint: save it again as .xlsx, or as CSV"
         ) from None
-
-
-def _has_cells(sheet: Any) -> bool:
-    """Return whether a cell of a sheet has a value."""
-    return any(
-        any(cell is not None for cell in row) for row in sheet.iter_rows(max_row=MAX_SHEET_ROWS, values_only=True)
-    )
 
 
 def _check_formulas(book: Any, sheet: Any, path: str) -> None:

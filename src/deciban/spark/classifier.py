@@ -49,11 +49,16 @@ class _ClassifierParams(
         return [f"{self.getFeaturesCol()}[{i}]" for i in range(width)]
 
     def feature_columns(self, dataset: Any, width: int) -> list[Any]:
-        """Return a Spark column for each feature, named as in `feature_names`; vectors have `width` elements."""
+        """Return a Spark column for each feature, named as in `feature_names`.
+
+        Spark raises an error for a vector of more than `width` elements when it computes the columns.
+        """
         names = self.feature_names(width)
         if self.isSet(self.inputCols):
             return [dataset[quote(name)] for name in names]
         values = vector_to_array(dataset[quote(self.getFeaturesCol())])
+        fault = sql.raise_error(f"column {self.getFeaturesCol()!r} has a vector of more than {width} elements")
+        values = sql.when(sql.size(values) > width, fault.cast("array<double>")).otherwise(values)
         return [values[i].alias(name) for i, name in enumerate(names)]
 
 

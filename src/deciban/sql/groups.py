@@ -58,10 +58,11 @@ class GroupReader:
         """
         read = self.rows.table.driver.read(statements.count_classes(self.rows))
         n, weight = (to_doubles(read.column(each)) for each in ("n", "weight"))
-        if self.rows.weights is not None and to_doubles(read.column("invalid")).sum():
+        n_invalid = 0 if self.rows.weights is None else int(to_doubles(read.column("invalid")).sum())
+        if n_invalid:
             raise InputError(
                 f"column {self.rows.weights!r} holds weights that are negative or infinite, in "
-                f"{to_doubles(read.column('invalid')).sum():g} rows; a weight is finite and ≥ 0. "
+                f"{n_invalid:,} row{'' if n_invalid == 1 else 's'}; a weight is finite and ≥ 0. "
                 f"Hint: correct these rows, leave them out by where=, or leave the weights out"
             )
         labels = self.remove_markers(self.summariser.target, read.column(CLASS), n, "text")
@@ -122,7 +123,7 @@ class GroupReader:
 
 
 def join_extremes(a: Extremes, b: Extremes) -> Extremes:
-    """Return the extremes of the columns of a and then of those of b, which are others."""
+    """Return the extremes of the columns of a and then of those of b, which have other names."""
     pairs: Any = ((a.value, b.value), (a.rows, b.rows), (a.limit, b.limit))
     return Extremes((*a.names, *b.names), *(np.concatenate(pair, axis=1) for pair in pairs))
 

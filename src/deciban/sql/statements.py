@@ -29,6 +29,9 @@ WHOLE_RANGE = (128.0, 4096.0)
 MAX_SPLIT = 1e290
 """The magnitude up to which Veltkamp's splitting does not overflow."""
 
+MAX_WEIGHT = 1.797e308
+"""The greatest weight of a row; a larger one is infinite."""
+
 CENTRE_ROWS, BOUND_ROWS, MAX_BOUND_FACTOR = 20_480, 4096, 4096
 """The rows that centres and bounds of extremes are estimated from, and the most rows that one of the latter stands
 for."""
@@ -39,8 +42,8 @@ WEEKDAY_PARTS = {"postgres": "ISODOW", "duckdb": "ISODOW", "spark": "DAYOFWEEK_I
 CLASS, WEIGHT = "k", "w"
 
 
-def name(text: str, table: str | None = None) -> exp.Column:
-    """Return the column of a name of our own, of an inner SELECT if that is named."""
+def _column(text: str, table: str | None = None) -> exp.Column:
+    """Return a column by the new name that an inner SELECT gives it; `table` is the name of that SELECT."""
     return exp.Column(this=_quote(text), table=None if table is None else _quote(table))
 
 
@@ -115,19 +118,19 @@ class LabelledTable:
 
     @staticmethod
     def has_weight(weight: exp.Expression) -> Any:
-        """Return the condition that a weight is above 0; that of NaN is not, which some databases sort last."""
-        finite = exp.LTE(this=weight.copy(), expression=double(1.7e308))
+        """Return the condition that a weight is above 0 and finite; NaN, which some databases sort last, is not."""
+        finite = exp.LTE(this=weight.copy(), expression=double(MAX_WEIGHT))
         return exp.and_(exp.GT(this=weight.copy(), expression=double(0)), finite)
 
     def total_weight(self) -> exp.Expression:
         """Return the sum of the weights above 0 of a group of rows; their number where there are none."""
         if self.weights is None:
             return exp.Count(this=exp.Star())
-        return exp.Sum(this=exp.case().when(self.has_weight(name(WEIGHT)), name(WEIGHT)).else_(double(0)))
+        return exp.Sum(this=exp.case().when(self.has_weight(_column(WEIGHT)), _column(WEIGHT)).else_(double(0)))
 
 
 def select_from(rows: exp.Select, expressions: Mapping[str, exp.Expression]) -> exp.Select:
-    """Return the SELECT of expressions by name from an inner one, which is not copied."""
+    """Return the SELECT of expressions by name from an inner one, which is not copied, and is named `r`."""
     return _select(expressions).from_(rows.subquery(_quote("r"), copy=False), copy=False)
 
 
@@ -139,21 +142,24 @@ def _select(expressions: Mapping[str, exp.Expression]) -> exp.Select:
 
 def group_by(rows: exp.Select, keys: Sequence[str], sums: Mapping[str, exp.Expression]) -> exp.Select:
     """Return the SELECT of keys and sums, a row for each group of the rows of an inner SELECT."""
-    statement = select_from(rows, {**{key: name(key) for key in keys}, **sums})
-    return statement.group_by(*(name(key) for key in keys), copy=False)
+    statement = select_from(rows, {**{key: _column(key) for key in keys}, **sums})
+    return statement.group_by(*(_column(key) for key in keys), copy=False)
 
 
 def count_classes(rows: LabelledTable) -> exp.Select:
-    """Return the statement of the rows, their weight and the rows of invalid weight of each class."""
+    """Return the statement of the rows n and their weight, a row for each class; NULL is one of them.
+
+    With weights also of the rows whose weight is `invalid`, negative or infinite, and of those `learned`, above 0.
+    """
     sums = {"n": exp.Count(this=exp.Star()), "weight": rows.total_weight()}
     if rows.weights is not None:
-        negative = exp.LT(this=name(WEIGHT), expression=double(0))
-        is_infinite: Any = exp.EQ(this=name(WEIGHT), expression=exp.cast(exp.Literal.string("Infinity"), "double"))
+        negative = exp.LT(this=_column(WEIGHT), expression=double(0))
+        is_infinite: Any = exp.EQ(this=_column(WEIGHT), expression=exp.cast(exp.Literal.string("Infinity"), "double"))
         if rows.dialect == "sqlite":  # has no text of it, and reads 9e999 so
-            is_infinite = exp.GT(this=name(WEIGHT), expression=double(1.797e308))
+            is_infinite = exp.GT(this=_column(WEIGHT), expression=double(MAX_WEIGHT))
         invalid = exp.or_(negative, is_infinite)
         sums["invalid"] = count_where(invalid)
-        sums["learned"] = count_where(rows.has_weight(name(WEIGHT)))
+        sums["learned"] = count_where(rows.has_weight(_column(WEIGHT)))
     return group_by(rows.select_rows({}, learned=False), [CLASS], sums)
 
 
@@ -207,27 +213,27 @@ def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp
     """
     value = rows.number(column)
     inner = rows.select_rows({"v": value}, learned=True).where(is_known(value.copy()))
-    named = {CLASS: name(CLASS), "v": name("v"), "e": nearest_edge(name("v"), low, high)}
+    named = {CLASS: _column(CLASS), "v": _column("v"), "e": nearest_edge(_column("v"), low, high)}
     if rows.weights is not None:
-        named[WEIGHT] = name(WEIGHT)
-    is_below = exp.LT(this=name("v"), expression=name("e"))
-    counted = exp.Literal.number(1) if rows.weights is None else name(WEIGHT)
+        named[WEIGHT] = _column(WEIGHT)
+    is_below = exp.LT(this=_column("v"), expression=_column("e"))
+    counted = exp.Literal.number(1) if rows.weights is None else _column(WEIGHT)
     below = exp.Sum(this=exp.case().when(is_below, counted).else_(exp.Literal.number(0)))
     sums = {"weight": rows.total_weight(), "below": exp.cast(below, "double")}
     return group_by(select_from(inner, named), [CLASS, "e"], sums)
 
 
 def estimate_centres(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
-    """Return the statement of the means of the first rows, about which all rows are summed."""
+    """Return the statement of the mean v_i of the first rows of column i, about which all rows are summed."""
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
     inner = rows.select_rows(values, learned=True).limit(CENTRE_ROWS)
-    return select_from(inner, {key: exp.Avg(this=name(key)) for key in values})
+    return select_from(inner, {key: exp.Avg(this=_column(key)) for key in values})
 
 
 def sum_numbers(
     rows: LabelledTable, columns: Sequence[str], centres: Mapping[str, float], counts: Collection[str]
 ) -> exp.Select:
-    """Return the statement of weight n_i, least and greatest value l_i and h_i of each class and column.
+    """Return the statement of weight n_i, least and greatest value l_i and h_i of each column, a row for each class.
 
     Columns of `centres` have also their moments, those of `counts` t_i, the total of their values above 0.
 
@@ -239,12 +245,12 @@ def sum_numbers(
     inner = rows.select_rows(values, learned=True)
     centred = {i: centres[column] for i, column in enumerate(columns) if column in centres}
     if rows.weights is not None or not rows.table.driver.has_centred_variance:
-        sums, first = _sum_in_two_passes(rows, inner, centred)
+        sums, first = _make_two_pass_moments(rows, inner, centred)
     else:
-        sums, first = _sum_in_one_pass(centred), None
-    weight = None if rows.weights is None else name(WEIGHT, "r")
+        sums, first = _make_one_pass_moments(centred), None
+    weight = None if rows.weights is None else _column(WEIGHT, "r")
     for i, column in enumerate(columns):
-        value = name(f"v{i}", "r")
+        value = _column(f"v{i}", "r")
         sums |= {
             f"n{i}": _sum_weight(value, weight),
             f"l{i}": exp.Min(this=value),
@@ -253,11 +259,11 @@ def sum_numbers(
         if column in counts:
             is_positive = exp.GT(this=value.copy(), expression=double(0))
             sums[f"t{i}"] = _sum_weighted(exp.case().when(is_positive, value.copy()).else_(double(0)), weight)
-    statement = select_from(inner, {CLASS: name(CLASS, "r"), **sums})
+    statement = select_from(inner, {CLASS: _column(CLASS, "r"), **sums})
     if first is not None:
-        same_class = exp.EQ(this=name(CLASS, "r"), expression=name(CLASS, "m"))
+        same_class = exp.EQ(this=_column(CLASS, "r"), expression=_column(CLASS, "m"))
         statement = statement.join(first.subquery(_quote("m")), on=same_class)
-    return statement.group_by(name(CLASS, "r"))
+    return statement.group_by(_column(CLASS, "r"))
 
 
 def _sum_weight(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
@@ -267,24 +273,24 @@ def _sum_weight(value: exp.Expression, weight: exp.Expression | None) -> exp.Exp
     return exp.Sum(this=exp.case().when(is_known(value.copy()), weight.copy()))
 
 
-def _sum_in_one_pass(centres: Mapping[int, float]) -> dict[str, exp.Expression]:
-    """Return the expressions of mean about the centre and variance of each value."""
+def _make_one_pass_moments(centres: Mapping[int, float]) -> dict[str, exp.Expression]:
+    """Return the expressions d_i and s_i of each value: its mean about the centre, and its variance."""
     sums: dict[str, exp.Expression] = {}
     for i, centre in centres.items():
-        gap = exp.Sub(this=name(f"v{i}", "r"), expression=double(centre))
+        gap = exp.Sub(this=_column(f"v{i}", "r"), expression=double(centre))
         sums |= {f"d{i}": exp.Avg(this=gap), f"s{i}": exp.VariancePop(this=gap.copy())}
     return sums
 
 
-def _sum_in_two_passes(
+def _make_two_pass_moments(
     rows: LabelledTable, inner: exp.Select, centres: Mapping[int, float]
 ) -> tuple[dict[str, exp.Expression], exp.Select]:
-    """Return the expressions of sums about the class means, and the statement of the first pass for these."""
-    weight = None if rows.weights is None else name(WEIGHT, "r")
-    means: dict[str, exp.Expression] = {CLASS: name(CLASS, "r")}
+    """Return the expressions m_i, d_i and s_i (`sum_numbers`), and the statement of the first pass, for the m_i."""
+    weight = None if rows.weights is None else _column(WEIGHT, "r")
+    means: dict[str, exp.Expression] = {CLASS: _column(CLASS, "r")}
     sums: dict[str, exp.Expression] = {}
     for i, centre in centres.items():
-        value, mean = name(f"v{i}", "r"), name(f"m{i}", "m")
+        value, mean = _column(f"v{i}", "r"), _column(f"m{i}", "m")
         gap = exp.paren(exp.Sub(this=value, expression=double(centre)))
         n = exp.Nullif(this=exp.cast(_sum_weight(value, weight), "double"), expression=double(0))
         means[f"m{i}"] = exp.Div(this=_sum_weighted(gap, weight), expression=n)
@@ -292,7 +298,7 @@ def _sum_in_two_passes(
         squares = exp.Mul(this=rest.copy(), expression=rest.copy())
         sums |= {f"m{i}": exp.Max(this=mean), f"d{i}": _sum_weighted(rest, weight)}
         sums[f"s{i}"] = _sum_weighted(squares, weight)
-    return sums, select_from(inner, means).group_by(name(CLASS, "r"))
+    return sums, select_from(inner, means).group_by(_column(CLASS, "r"))
 
 
 def _sum_weighted(value: exp.Expression, weight: exp.Expression | None) -> exp.Expression:
@@ -303,7 +309,7 @@ def _sum_weighted(value: exp.Expression, weight: exp.Expression | None) -> exp.E
 def find_magnitude(rows: LabelledTable, column: str) -> exp.Select:
     """Return the statement of the greatest magnitude h of a column."""
     inner = rows.select_rows({"v": rows.number(column)}, learned=True)
-    return select_from(inner, {"h": exp.Max(this=exp.Abs(this=name("v")))})
+    return select_from(inner, {"h": exp.Max(this=exp.Abs(this=_column("v")))})
 
 
 def random_share(dialect: str, share: float) -> exp.Expression:
@@ -326,31 +332,34 @@ def bound_extremes(rows: LabelledTable, columns: Sequence[str], n_rows: int, n_v
     bounds: dict[str, exp.Expression] = {}
     for i, key in enumerate(values):
         for bound, farthest, descending in ((f"l{i}", exp.Max, False), (f"h{i}", exp.Min, True)):
-            order = exp.Ordered(this=name(key), desc=descending)
-            some = exp.select(name(key)).distinct().from_(_quote("s"))
-            some = some.where(is_known(name(key)), copy=False).order_by(order, copy=False).limit(n_values, copy=False)
-            found = exp.select(farthest(this=name(key))).from_(some.subquery(_quote("e"), copy=False), copy=False)
+            order = exp.Ordered(this=_column(key), desc=descending)
+            some = exp.select(_column(key)).distinct().from_(_quote("s"))
+            some = (
+                some.where(is_known(_column(key)), copy=False).order_by(order, copy=False).limit(n_values, copy=False)
+            )
+            found = exp.select(farthest(this=_column(key))).from_(some.subquery(_quote("e"), copy=False), copy=False)
             bounds[bound] = found.subquery(copy=False)
     shares: dict[str, exp.Expression] = {"n": exp.Count(this=exp.Star())}
     for i, key in enumerate(values):
-        shares[f"n{i}"] = count_where(_is_beyond(name(key, "s"), name(f"l{i}", "b"), name(f"h{i}", "b")))
-        shares |= {alias: exp.Max(this=name(alias, "b")) for alias in (f"l{i}", f"h{i}")}
+        shares[f"n{i}"] = count_where(_is_beyond(_column(key, "s"), _column(f"l{i}", "b"), _column(f"h{i}", "b")))
+        shares |= {alias: exp.Max(this=_column(alias, "b")) for alias in (f"l{i}", f"h{i}")}
     statement = _select(shares).from_(_quote("b")).join(_quote("s"), join_type="left", on=exp.true())
     statement = statement.with_(_quote("s"), as_=inner, copy=False)
     return statement.with_(_quote("b"), as_=_select(bounds), copy=False)
 
 
 def _is_beyond(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> Any:
+    """Return the condition that a value is ≤ low or ≥ high."""
     return exp.or_(exp.LTE(this=value.copy(), expression=low), exp.GTE(this=value.copy(), expression=high))
 
 
 def count_extremes(
     rows: LabelledTable, columns: Sequence[str], bounds: Sequence[tuple[float, float]], n_groups: int
 ) -> exp.Expression:
-    """Return the statement of the rows of each class and value of column i up to its lower, from its upper bound on.
+    """Return the statement of the rows n of each class k and value v of column j up to its lower bound (side 0), and
+    from its upper bound on (side 1): of each side, the `n_groups` outermost pairs of class and value.
 
-    At either end of a column those are `n_groups` rows at most. The rows that are beyond the bounds of any of several
-    columns are few, and found by one pass.
+    The rows that are beyond the bounds of any of several columns are few, and found by one pass.
     """
     values = {f"v{i}": rows.number(column) for i, column in enumerate(columns)}
     beyond = [_is_beyond(value, double(low), double(high)) for value, (low, high) in zip(values.values(), bounds)]
@@ -360,11 +369,11 @@ def count_extremes(
         for is_end, descending in ((exp.LTE, False), (exp.GTE, True)):
             bound = double(high if descending else low)
             found = _quote("s") if len(columns) > 1 else inner.subquery(_quote("s"), copy=False)
-            mine = _select({CLASS: name(CLASS), "v": name(f"v{i}")}).from_(found, copy=False)
-            mine = mine.where(is_end(this=name(f"v{i}"), expression=bound), copy=False)
+            mine = _select({CLASS: _column(CLASS), "v": _column(f"v{i}")}).from_(found, copy=False)
+            mine = mine.where(is_end(this=_column(f"v{i}"), expression=bound), copy=False)
             counted = {"j": exp.Literal.number(i), "side": exp.Literal.number(int(descending))}
             grouped = group_by(mine, [CLASS, "v"], {**counted, "n": exp.Count(this=exp.Star())})
-            order = exp.Ordered(this=name("v"), desc=descending)
+            order = exp.Ordered(this=_column("v"), desc=descending)
             least = grouped.order_by(order, copy=False).limit(n_groups, copy=False)
             ends.append(exp.select("*").from_(least.subquery(_quote("e"), copy=False), copy=False))
     statement: Any = exp.union(*ends, distinct=False, copy=False)
@@ -377,6 +386,6 @@ def count_types(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
     sums: dict[str, Any] = {}
     for i, key in enumerate(values):
         for prefix, kind in (("t", "text"), ("b", "blob")):
-            found = exp.EQ(this=exp.func("typeof", name(key)), expression=exp.Literal.string(kind))
+            found = exp.EQ(this=exp.func("typeof", _column(key)), expression=exp.Literal.string(kind))
             sums[f"{prefix}{i}"] = count_where(found)
     return select_from(rows.select_rows(values, learned=False), sums)

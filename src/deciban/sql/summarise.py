@@ -161,8 +161,10 @@ class DatabaseSummariser(GroupReader):
             if name in moments:
                 found["moments", name] = merge_classes(self._make_moments(name, read, i, centres[name]), codes, K)
             if name in counts:
-                if counts[name].role == "count":
-                    self._refuse_negative(name, low[codes >= 0])
+                least = low[codes >= 0].min(initial=0.0)
+                if counts[name].role == "count" and least < 0:
+                    hint = f"Hint: {role_hint(name, 'number')}"
+                    raise InputError(f"column {name!r} holds {least:g}; a count is never negative. {hint}")
                 total = Counts(to_doubles(read.column(f"t{i}"), 0.0)[:, None], n[:, None])
                 found["counts", name] = merge_classes(total, codes, K)
         return found
@@ -211,13 +213,6 @@ class DatabaseSummariser(GroupReader):
                     f"column {name!r} holds values as large as {row['h']:g}, and their squares overflow (a double "
                     f"holds up to 1.8e308). Hint: rescale it, or {role_hint(name, 'skip')}"
                 )
-
-    @staticmethod
-    def _refuse_negative(name: str, low: Array) -> None:
-        if (low < 0).any():
-            raise InputError(
-                f"column {name!r} holds {low.min():g}; a count is never negative. Hint: {role_hint(name, 'number')}"
-            )
 
     def _find_extremes(self, names: Sequence[str]) -> None:
         """Find the values at either end of numbers, each as often as it occurs, up to `MAX_COUNTED_ROWS` times."""

@@ -113,7 +113,7 @@ class PlainCounter:
 
     def __init__(self, words: Words) -> None:
         self.words = words
-        self.numbers = _number_new_words()
+        self.numbers = _make_word_numbers()
         self.entries: list[tuple[NDArray[np.int64], NDArray[np.int64], Array, Array]] = []
         self.weight: dict[int, float] = defaultdict(float)
         self._compacted = 0
@@ -124,7 +124,7 @@ class PlainCounter:
         return sum(len(number) for number, _, _, _ in self.entries)
 
     def count(self, documents: Documents, codes: Codes, weight: Array | None) -> None:
-        """See `WordCounter.count`."""
+        """Count documents with the codes of their classes; none is missing or has the weight 0."""
         value, column, start = _count_rows(self.words, documents, self.numbers, self._columns)
         w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
         for k, total in enumerate(np.bincount(codes, weights=w).tolist()):
@@ -157,7 +157,7 @@ class PlainCounter:
             self.weight[int(place[k])] += w
 
     def bags(self, n_classes: int) -> Counted:
-        """See `WordCounter.bags`."""
+        """Return all counts and the words, see `WordCounter.bags`; to be called once, as the last method."""
         weight = np.zeros((n_classes, 1))
         for k, w in self.weight.items():
             weight[k] = w
@@ -175,7 +175,7 @@ class PlainCounter:
         return vocabulary, build_bags(start, class_code.astype(np.int32), total, documents, weight, self.words)
 
 
-def _number_new_words() -> dict[str, int]:
+def _make_word_numbers() -> dict[str, int]:
     """Return an empty dictionary that numbers words when they are first looked up."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
@@ -194,7 +194,7 @@ TOKENIZER_BATCH_TEXTS = 256
 
 
 def _tokenize_all(words: Words, texts: Iterable[str]) -> list[list[str]]:
-    """Return `tokens_of` of each text; single tokens of short texts are found without a call in Python for each."""
+    """Return `tokens_of` of each text; without n-grams and stop words no Python function is called for each text."""
     if words.by_character or words.stop or words.span != (1, 1):
         return [words.tokens_of(text) for text in texts]
     return list(map(words._pattern.findall, map(str.lower, texts) if words.lower else texts))
@@ -258,7 +258,7 @@ def build_word_matrix(words: Words, vocabulary: Vocabulary | None, documents: Do
 
         rows = build_rows(get_fixed_lexicon(words, vocabulary), words, documents, threads)
     else:
-        numbers = _number_new_words()
+        numbers = _make_word_numbers()
         rows = _count_rows(words, documents, numbers, lambda: _find_columns(words, vocabulary, list(numbers)))
     X = csr_array(rows, shape=(len(documents), count_columns(words, vocabulary)))
     X.has_canonical_format = True

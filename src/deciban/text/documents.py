@@ -49,7 +49,7 @@ class Documents:
             raise InputError(
                 f"a table is not a column of documents; they come as {DOCUMENT_KINDS}. Hint: table['text']"
             )
-        if _is_pandas(source):
+        if type(source).__module__.split(".")[0] == "pandas":
             return _from_pandas(source, encoding, errors)
         if hasattr(source, "__arrow_c_array__") or hasattr(source, "__arrow_c_stream__"):
             return _from_arrow(_to_arrow(source), encoding, errors)
@@ -126,10 +126,6 @@ class Documents:
         return np.asarray(is_missing, dtype=np.bool_) if len(is_missing) else None
 
 
-def _is_pandas(source: Any) -> bool:
-    return type(source).__module__.split(".")[0] == "pandas"
-
-
 def _from_list(items: Sequence[Any], encoding: str, errors: str) -> Documents:
     """Return documents of strings, bytes and missing values; InputError for another value."""
     if set(map(type, items)) <= {str, type(None)}:
@@ -152,7 +148,7 @@ def _to_text(item: Any, i: int, encoding: str, errors: str) -> str | None:
         return str(item) if item is not None else None
     if isinstance(item, (bytes, bytearray, memoryview)):
         return decode(bytes(item), f"document {i}", encoding, errors)
-    if _is_pandas(item) or (isinstance(item, (float, np.floating)) and item != item):
+    if type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, (float, np.floating)) and item != item):
         return None  # NA, NaT and NaN stand for what is missing in a pandas column
     raise InputError(f"document {i} is {item!r}, a {type(item).__name__}; documents are texts. Hint: str(document)")
 

@@ -5,9 +5,10 @@ A condition, `where="age > 30"`, is one expression of SQL, parsed before anythin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from deciban._lazy import pa
 from deciban.errors import InputError, MissingExtraError
@@ -45,16 +46,8 @@ class DatabaseTable:
     """Whether it is stored as a table, and not computed, as a view is."""
     number_markers: MarkerCounts = field(default_factory=dict, compare=False)
     n_rows, fills_cores = None, False
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """See `Source.columns`."""
-        return self.schema.names
-
-    @property
-    def typed(self) -> bool:
-        """See `Source.typed`."""
-        return self.driver.typed
+    columns: ClassVar[Any] = property(attrgetter("schema.names"))
+    typed: ClassVar[Any] = property(attrgetter("driver.typed"))
 
     def select(self, expressions: Mapping[str, Any], *conditions: Any) -> exp.Select:
         """Return a SELECT of expressions by their new names, from the rows that meet all conditions."""
