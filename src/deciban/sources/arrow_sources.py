@@ -81,7 +81,7 @@ class Parquet(SchemaFiles):
         def read() -> Iterator[Any]:
             for path in self.paths:
                 with convert_read_errors(quote_path(path)):
-                    for batch in open_parquet(path, in_pieces=True).iter_batches(batch_size=n):
+                    for batch in open_parquet(path, in_pieces=True).iter_batches(batch_size=max(1, n)):
                         yield to_plain_types(validate_arrow(batch, quote_path(path)))
 
         batches = take_batches(read(), n)

@@ -47,7 +47,7 @@ class BadCellError(InputError):
         self.can_set_decimal = can_set_decimal
 
     def at(self, table: str, place: str, is_csv: bool) -> BadCellError:
-        """Return the error with the name of the table and the place in it; of a CSV file, with its decimal mark."""
+        """Return the error with the table and the place in it; `is_csv`: the decimal mark is an option there."""
         of, at = f" of {table}", f" in {place}" if place else ""
         return bad_cell_error(
             self.column, self.value, self.kind, of, at, can_set_decimal=is_csv and self.can_set_decimal

@@ -166,16 +166,11 @@ class FileSource:
 
     @staticmethod
     def check_alike(paths: Sequence[str], found: Sequence[Any], what: str) -> None:
-        """Raise an InputError for the first file in which something else was found than in the first file.
-
-        `found` has an item for each path; `what` says what differs, such as "other columns".
-        """
+        """Raise an InputError where what was `found` in a file is not as in the first; `what`: "other columns", …"""
         for path, item in zip(paths, found):
             if item != found[0]:
-                first = quote_path(paths[0])
-                raise InputError(
-                    f"{quote_path(path)} has {what} than {first}. Hint: files read together need the same"
-                )
+                hint = "Hint: files read together need the same"
+                raise InputError(f"{quote_path(path)} has {what} than {quote_path(paths[0])}. {hint}")
 
 
 @dataclass(frozen=True)

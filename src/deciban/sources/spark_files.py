@@ -217,7 +217,7 @@ class SparkFiles:
 
     def _numbers(self, n: int) -> Any:
         """Return a frame of the numbers of n splits, each in a partition of its own."""
-        return self.spark.range(0, n, 1, n)
+        return self.spark.range(0, n, 1, max(1, n))
 
     def choose_kept(self, keep: Sequence[str] | None) -> list[str]:
         """See `DistributedSource.choose_kept`: by default no column."""
