@@ -29,7 +29,7 @@ WHOLE_RANGE = (128.0, 4096.0)
 MAX_SPLIT = 1e290
 """The magnitude up to which Veltkamp's splitting does not overflow."""
 
-MAX_WEIGHT = 1.797e308
+MAX_FINITE_WEIGHT = 1.797e308
 """The greatest weight of a row; a larger one is infinite."""
 
 CENTRE_ROWS, BOUND_ROWS, MAX_BOUND_FACTOR = 20_480, 4096, 4096
@@ -119,7 +119,7 @@ class LabelledTable:
     @staticmethod
     def has_weight(weight: exp.Expression) -> Any:
         """Return the condition that a weight is above 0 and finite; NaN, which some databases sort last, is not."""
-        finite = exp.LTE(this=weight.copy(), expression=double(MAX_WEIGHT))
+        finite = exp.LTE(this=weight.copy(), expression=double(MAX_FINITE_WEIGHT))
         return exp.and_(exp.GT(this=weight.copy(), expression=double(0)), finite)
 
     def total_weight(self) -> exp.Expression:
@@ -156,7 +156,7 @@ def count_classes(rows: LabelledTable) -> exp.Select:
         negative = exp.LT(this=_column(WEIGHT), expression=double(0))
         is_infinite: Any = exp.EQ(this=_column(WEIGHT), expression=exp.cast(exp.Literal.string("Infinity"), "double"))
         if rows.dialect == "sqlite":  # has no text of it, and reads 9e999 so
-            is_infinite = exp.GT(this=_column(WEIGHT), expression=double(MAX_WEIGHT))
+            is_infinite = exp.GT(this=_column(WEIGHT), expression=double(MAX_FINITE_WEIGHT))
         invalid = exp.or_(negative, is_infinite)
         sums["invalid"] = count_where(invalid)
         sums["learned"] = count_where(rows.has_weight(_column(WEIGHT)))
