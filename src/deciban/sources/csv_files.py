@@ -159,7 +159,7 @@ class Delimited(FileSource):
 
         Other columns, and arrays in which no text has such spaces, are returned as they are.
         """
-        if not pa.types.is_string(getattr(column, "type", None)):
+        if not pa.types.is_string(column.type):
             return column
         if isinstance(column, pa.ChunkedArray):
             return pa.chunked_array([self.trim(chunk) for chunk in column.chunks], column.type)
