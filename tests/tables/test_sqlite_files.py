@@ -56,6 +56,12 @@ def test_cells_have_types_of_their_own(tmp_path):
     path = write(tmp_path / "v.db", "create table t (age, cough, seen, n, y)", rows=rows)
     with pytest.raises(InputError, match=r"column 'age' of .*v.db' holds 'old' in row 10, which is not a number"):
         model.predict(path).read_all()
+    rows[9] = ("1,5", *rows[9][1:])
+    path = write(tmp_path / "w.db", "create table t (age, cough, seen, n, y)", rows=rows)
+    with pytest.raises(
+        InputError, match=r"holds '1,5' in row 10, .* Hint: write it as the others are, such as 1000\.5"
+    ):
+        model.predict(path).read_all()
 
 
 def test_a_table_is_chosen_by_name_or_is_the_only_one(tmp_path):

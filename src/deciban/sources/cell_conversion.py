@@ -18,6 +18,7 @@ from deciban.errors import DecibanWarning, InputError, list_names
 from deciban.sources.arrow_types import decode_dictionary, is_text, replace_columns
 from deciban.sources.date_formats import ORDERS, DateFormat
 from deciban.sources.number_formats import PLAIN, NumberFormat, ParsedCells, infer_number_format
+from deciban.sources.row_views import find_base
 from deciban.sources.source import ColumnReading, Source, SourceView, role_hint
 
 MAX_EXAMPLES = 3
@@ -120,7 +121,7 @@ def bad_cell_error(
 
 
 def hint_at_number(column: str, value: str, kind: NumberFormat, can_set_decimal: bool) -> str:
-    """Return the ways out where a cell is not a number; `kind` is the format of its column."""
+    """Return the ways out where a cell is not a number; none leaves out a number that is written in another format."""
     if not any(map(str.isdigit, value)):
         return _hint_at_word(column, value)
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
@@ -239,7 +240,8 @@ def read_converted(
             try:
                 converted = convert_batch(batch, wanted, plain)
             except BadCellError as bad:
-                raise bad.at(source.name, f"row {n_rows + bad.row + 1}", is_csv=not source.typed) from None
+                is_csv = hasattr(find_base(source), "number_format")
+                raise bad.at(source.name, f"row {n_rows + bad.row + 1}", is_csv) from None
             yield converted
             n_rows += batch.num_rows
         return

@@ -10,6 +10,7 @@ from deciban._lazy import pa
 from deciban.sources.date_formats import DateFormat
 from deciban.sources.new_formats import FORMAT_ROWS
 from deciban.sources.number_formats import NumberFormat
+from deciban.sources.row_views import find_base
 from deciban.sources.source import ColumnReading, Source, SourceView
 
 T = TypeVar("T")
@@ -73,9 +74,8 @@ def fetch_first_rows(base: DistributedSource, readings: Mapping[str, ColumnReadi
 
 def distributed_base(source: Any) -> DistributedSource | None:
     """Return the distributed source itself that a view is of; None for a local one."""
-    while isinstance(source, SourceView):
-        source = source.source
-    return source if hasattr(source, "reduce") and hasattr(source, "transform") else None
+    base = find_base(source)
+    return base if hasattr(base, "reduce") and hasattr(base, "transform") else None
 
 
 def replace_base(source: Any, base: Any) -> Any:

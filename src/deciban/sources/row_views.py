@@ -15,6 +15,13 @@ COPIED_PREFIX = "\0carried:"
 """The prefix of the names of copied columns; no column of a file can begin with it."""
 
 
+def find_base(source: Any) -> Any:
+    """Return the source that a view is of, through any number of views; a source that is no view as it is."""
+    while isinstance(source, SourceView):
+        source = source.source
+    return source
+
+
 @dataclass(frozen=True)
 class RowRange(SourceView):
     """A view of `count` rows of a source from row `start` (the first is 0); later rows are not read."""
