@@ -121,7 +121,7 @@ def bad_cell_error(
 
 
 def hint_at_number(column: str, value: str, kind: NumberFormat, can_set_decimal: bool) -> str:
-    """Return the ways out where a cell is not a number; none leaves out a number that is written in another format."""
+    """Return the ways out where a cell is not a number; none leaves out a number in another format."""
     if not any(map(str.isdigit, value)):
         return _hint_at_word(column, value)
     marks = {mark: infer_number_format([value.strip()], mark, fixed=True) for mark in (".", ",")}
