@@ -165,13 +165,21 @@ def test_a_calibration_tells_the_log_loss_before_and_after():
     assert found.calibration.after < found.calibration.before
 
 
-def test_rows_of_no_known_class_take_no_part():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_no_known_class_take_no_part(weighted):
     L, _, y = two_classes(100)
     more, result = np.vstack([L, [[-9.0, -0.1]]]), np.append(y, -1)
-    a = calibrate("platt", L, y, None, np.arange(100) % 5, np.zeros(2))
-    b = calibrate("platt", more, result, None, np.arange(101) % 5, np.zeros(2))
+    w = np.append(np.random.default_rng(0).random(100), 50.0) if weighted else None
+    a = calibrate("platt", L, y, None if w is None else w[:-1], np.arange(100) % 5, np.zeros(2))
+    b = calibrate("platt", more, result, w, np.arange(101) % 5, np.zeros(2))
     assert a.calibration.map.slope == pytest.approx(b.calibration.map.slope, rel=1e-12)
     assert (b.log_posterior[-1] == more[-1]).all()
+
+
+def test_known_rows_without_weight_are_nothing_to_calibrate_by():
+    L, _, y = two_classes(10)
+    with pytest.raises(InputError, match="two classes or more"):
+        calibrate("auto", L, y, np.zeros(10), np.arange(10) % 2, np.zeros(2))
 
 
 def test_the_unit_of_weights_makes_no_difference():
@@ -200,6 +208,8 @@ def test_a_large_calibration_error_is_distinguished_from_chance():
     assert is_clearly_miscalibrated(Scorecard.of(L, y).report([0, 1]))
     L, _, y = two_classes(60, scale=1.0)
     assert not is_clearly_miscalibrated(Scorecard.of(tilt(L, 0.5), y).report([0, 1]))
+    certain = np.tile([3e-16, -40.0], (200, 1))  # by rounding the probability is above 1
+    assert is_clearly_miscalibrated(Scorecard.of(certain, np.arange(200) % 2).report([0, 1]))
 
 
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic", "auto"])

@@ -187,6 +187,13 @@ def test_rows_of_a_class_that_was_not_met_are_errors_of_all_and_have_no_log_loss
     assert np.isfinite(found["naive Bayes"].loss.mean)
 
 
+def test_learners_whose_folds_knew_no_class_of_their_rows_show_no_difference():
+    _, _, found = compare_noisy([0.5, 2.0], known=np.zeros((300, 2), dtype=bool))
+    assert math.isnan(found["logistic"].loss.mean)
+    assert found.best.name == "naive Bayes"
+    assert found.to_dict()["learners"][1]["log_loss_above"] is None
+
+
 def test_weights_count_rows_and_their_unit_does_not_matter():
     weight = np.resize([1.0, 3.0], 300)
     one, other = compare_noisy([0.5, 1.0], weight=weight)[2], compare_noisy([0.5, 1.0], weight=weight * 1e6)[2]

@@ -233,6 +233,25 @@ def test_a_posterior_of_one_that_rounds_above_it_is_no_gain():
     assert Scorecard.of(np.array([[1e-17, -40.0]]), np.array([0])).report("ab").log_loss == 0
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_an_accuracy_of_weighted_rows_does_not_round_above_one(seed):
+    rng = np.random.default_rng(seed)
+    truth, weight = rng.integers(9, size=100), rng.random(100)
+    certain = np.log(np.full((100, 9), 0.01) + 0.91 * np.eye(9)[truth])
+    assert 1 - 1e-12 < Scorecard.of(certain, truth, weight).report("abcdefghi").accuracy <= 1
+
+
+def test_numbers_of_many_rows_are_printed_in_full():
+    p = np.log([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    report = Scorecard.of(p, np.array([0, 1, 1]), np.array([1234567.0, 2345678.5, 1.0])).report("ab")
+    assert "3 of weight 3580246.5 together" in str(report)
+    assert [line[-1] for line in report.by_class()] == ["1234567", "2345679.5"]
+    assert "2345678.5" in str(report)
+    weight = np.append(np.full(20_000, 1.0), 2.0)
+    many = Scorecard.of(np.tile(p[:1], (20_001, 1)), np.zeros(20_001, dtype=int), weight).report("ab")
+    assert "those of 20 000 rows of equal weight" in str(many)
+
+
 def test_the_report_is_json_and_reads_well():
     log_posterior, truth, _ = random_scores()
     report = Scorecard.of(log_posterior, truth).report(np.array([1, 2, 3, 4]), "each row by a model without its fold")
@@ -256,6 +275,7 @@ def test_the_report_is_json_and_reads_well():
         ({"weight": np.array([1.0, -1.0])}, "at least 0"),
         ({"weight": np.array([1.0, np.nan])}, "at least 0"),
         ({"log_posterior": np.array([[0.0, -9.0], [np.nan, np.nan]])}, "row 1 has no posterior"),
+        ({"log_posterior": np.full((2, 2), np.nan), "weight": np.array([0.0, 1.0])}, "row 1 has no posterior"),
         ({"bins": 0}, "bins=0"),
     ],
 )

@@ -170,7 +170,7 @@ def _compute_share(n: float, n_others: float) -> float:
 
 
 def format_people(n: float) -> str:
-    """Format a number of people with thin thousands and two decimals, without those that are 0.
+    """Format a number of people with separated thousands and up to two decimals, without trailing zeros.
 
     >>> format_people(9405.0), format_people(12.345)
     ('9 405', '12.35')

@@ -1,7 +1,7 @@
 """Fitting calibration maps to ln p(k|x) of rows that were not learned, and choosing among them.
 
 Rows that no slope and bias could correct (a true class of probability 0) are left out by temperature and Platt.
-Weights are rescaled to sum to the effective number of rows (Kish 1965), whatever their unit.
+`calibrate` rescales weights to sum to the effective number of rows (Kish 1965); other functions do not rescale them.
 """
 
 from collections.abc import Callable, Mapping
@@ -92,7 +92,7 @@ def _compute_loss(L: Array, targets: Array, weight: Array, theta: Array) -> tupl
 
 
 def _minimise(objective: Callable[[Array], tuple[float, Array, Array]], theta: Array) -> Array:
-    """Return θ of the least loss (with gradient and Hessian) by Newton's method, halving steps; θ₀ has bounds."""
+    """Return θ of the least loss (which has a gradient and Hessian) by Newton's method; the slope θ₀ has bounds."""
     loss, gradient, hessian = objective(theta)
     for _ in range(MAX_CALIBRATION_STEPS):
         step = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
@@ -153,8 +153,8 @@ def _fit_line(L: Array, truth: IntegerCodes, weight: Array, prior_rows: float, s
         return start
     finite = np.isfinite(L)
     L = L if finite.all() else np.where(finite, L, L[finite].min() - 1.0)
-    goal = compute_targets(truth, weight, L.shape[1], prior_rows)
     K = L.shape[1]
+    goal = compute_targets(truth, weight, K, prior_rows)
     size = max(K, CALIBRATION_BLOCK_CELLS // K)  # a Hessian has K² numbers
     blocks = [
         (np.ascontiguousarray(L[rows].T), np.ascontiguousarray(goal[rows].T), weight[rows])
@@ -225,12 +225,12 @@ def calibrate(
 
     "auto" compares none, temperature, Platt's and, of many rows, isotonic maps by the log-loss of each fold by maps
     fitted without it, and moves on to one with more parameters only if that gains more than one standard error,
-    paired row by row. Rows whose class is not known (−1) are not used.
+    paired row by row. Rows whose class is not known (−1) are returned as they are; InputError if there are no others.
     """
     is_known = truth >= 0
     L, codes = log_posterior[is_known], truth[is_known]
-    w = (np.ones(len(truth)) if weight is None else effective_weights(weight))[is_known]
-    if log_posterior.shape[1] < 2 or not len(L):
+    w = np.ones(len(L)) if weight is None else effective_weights(weight[is_known])
+    if L.shape[1] < 2 or not w.any():
         raise InputError("calibration takes rows of two classes or more whose classes are known. Hint: leave it out")
     best: tuple[str | None, Array, Mapping[int, CalibrationMap]] = (None, L, {})
     candidates = METHODS if w.sum() >= MIN_ISOTONIC_ROWS else METHODS[:-1]  # isotonic is the last
@@ -276,9 +276,7 @@ def check_method(method: Any, default: str | None = None) -> str | None:
         raise InputError(
             f"calibrate must be 'auto', 'temperature', 'platt', 'isotonic', 'none' or None, not {method!r}"
         )
-    if method == "none":
-        return None
-    return default if method is None else method
+    return {None: default, "none": None}.get(method, method)
 
 
 def is_clearly_miscalibrated(report: Report) -> bool:
@@ -291,6 +289,6 @@ def is_clearly_miscalibrated(report: Report) -> bool:
     if report.bins is None or not np.isfinite(report.effective_rows):
         return False
     weight, confidence, _ = report.bins[:, report.bins[0] > 0]
-    p, n = confidence / weight, weight * (report.effective_rows / report.weight)
+    p, n = np.minimum(confidence / weight, 1.0), weight * (report.effective_rows / report.weight)
     chance = float((n * np.sqrt(2 * p * (1 - p) / (np.pi * n))).sum()) / report.effective_rows
     return report.calibration_error > LARGE_CALIBRATION_ERROR + 2 * chance

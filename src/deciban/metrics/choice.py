@@ -146,7 +146,7 @@ class Choice(Result):
         return f"<Choice among {len(self.results)} settings: {best.setting}, log-loss {loss}>"
 
     def table(self) -> list[list[str]]:
-        """Return the printed lines of the first `MAX_PRINTED_SETTINGS`, of the default and of the recommended one."""
+        """Return the cells under `HEADINGS` of the first `MAX_PRINTED_SETTINGS`, the default and the recommended."""
         default = [each for each in self.results if not each.setting.arguments]
         printed = dict.fromkeys([*self.results[:MAX_PRINTED_SETTINGS], *default, self.recommendation])
         return [
@@ -164,7 +164,7 @@ class Choice(Result):
     def __str__(self) -> str:
         lines = [list(HEADINGS), *self.table()]
         left = len(self.results) - len(lines) + 1
-        more = [f"… and {left} more settings"] if left else []
+        more = [f"… and {left} more setting{'s' if left > 1 else ''}"] if left else []
         return "\n".join([*align_columns(lines, left=range(len(lines[0]))), *more, "", self.measured, *self.notes])
 
 

@@ -178,7 +178,7 @@ class Comparison(Result):
         return min(self.rows, key=lambda each: each.misses.mean)
 
     def is_better(self, one: str, other: str, figure: Figure) -> bool:
-        """Return whether one learner is significantly better than another in a figure, among all learners."""
+        """Return whether one learner is better than another in a figure, significantly among all its differences."""
         is_loss = figure == "log_loss"
         gaps = [self.loss_gap(name, one) if is_loss else self.accuracy_gap(one, name) for name in self.names]
         i = find_learner(other, self.names)
@@ -186,13 +186,13 @@ class Comparison(Result):
 
     @property
     def level(self) -> list[CandidateResult]:
-        """The learners whose log-loss is not significantly above the lowest, including that of the lowest."""
+        """The learners whose log-loss is not significantly above the lowest, that of the lowest included."""
         worse = find_significant([each.loss for each in self.rows])
         return [each for each, is_worse in zip(self.rows, worse) if not is_worse]
 
     @property
     def as_accurate(self) -> list[CandidateResult]:
-        """The learners whose accuracy is not significantly below the highest, including that of the highest."""
+        """The learners whose accuracy is not significantly below the highest, that of the highest included."""
         worse = find_significant([each.misses for each in self.rows])
         return [each for each, is_worse in zip(self.rows, worse) if not is_worse]
 
@@ -287,7 +287,7 @@ def find_significant(gaps: Sequence[Gap]) -> list[bool]:
 
 
 def _compute_gap(values: Array, i: int, j: int, weight: Array) -> Gap:
-    """Return the mean of line i less line j of values, L×n, over the rows that have both."""
+    """Return the mean of line i less line j of values, L×n, over the rows that have both; NaN if none has."""
     gap = values[i] - values[j]
     finite = ~np.isnan(gap)
     return Gap(*paired_mean(gap[finite], effective_weights(weight[finite])))

@@ -62,7 +62,7 @@ def _format_loss(each: CandidateResult) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration to two digits.
+    """Format a duration in milliseconds, seconds or minutes.
 
     >>> [format_duration(seconds) for seconds in (0.00034, 0.0123, 1.26, 83.0, 4000.0)]
     ['0.3 ms', '12 ms', '1.3 s', '83 s', '67 min']
@@ -142,14 +142,9 @@ def recommend_learner(comparison: Comparison) -> str:
         return (
             f"{_capitalise(best.name)} will do: these {n} rows show no difference between it and any other learner."
         )
-    has_default = DEFAULT_LEARNER in comparison.names
-    reason = (
-        _give_reason_for_default
-        if best.name == DEFAULT_LEARNER
-        else _give_reason_over_default
-        if has_default
-        else _give_reason_without_default
-    )
+    reason = _give_reason_over_default if DEFAULT_LEARNER in comparison.names else _give_reason_without_default
+    if best.name == DEFAULT_LEARNER:
+        reason = _give_reason_for_default
     caveat = ""
     if best not in comparison.as_accurate:
         share = _format_share(best.misses)

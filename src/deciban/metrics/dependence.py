@@ -125,7 +125,7 @@ class Dependence:
     information : array
         I(X;C) of each feature.
     figures : mapping of str to array
-        A d×d matrix for each figure of `Pair`, filled above the diagonal.
+        A d×d matrix for each figure of `Pair`, and for more of `MATRIX_FIGURES`, filled above the diagonal.
 
     Examples
     --------
@@ -283,7 +283,8 @@ class Dependence:
         return make_frame({f.name: [getattr(pair, f.name) for pair in self.pairs] for f in fields(Pair)}, kind)
 
     def __repr__(self) -> str:
-        advice = "; ".join(str(each).split(":")[0] for each in self.advice) or "nothing to drop or to join"
+        steps = [str(each).removesuffix(f": {each.reason}") for each in self.advice]
+        advice = "; ".join(steps) or "nothing to drop or to join"
         return f"<Dependence: {len(self.features)} features given {self.target}, {self.rows} rows; {advice}>"
 
     def __str__(self) -> str:
@@ -294,7 +295,7 @@ class Dependence:
         )
         title = f"{self.target}: dependence of {len(self.features)} features, in decibans a row"
         more = len(self.pairs) - len(shown)
-        left = [f"  … and {more} pairs more"] if more else []
+        left = [f"  … and {more} pair{'s' if more > 1 else ''} more"] if more else []
         return "\n".join([title, *(f"  {line}" for line in table), *left, *map(str, self.advice)])
 
 

@@ -32,7 +32,7 @@ def effective_rows(weight: float, squares: float) -> float:
 
 
 def effective_weights(weight: Array) -> Array:
-    """Rescale weights so that their sum is the effective number of rows.
+    """Return weights rescaled so that their sum is the effective number of rows; zeros stay zeros.
 
     >>> effective_weights(np.array([3.0, 1.0])).round(9).tolist(), effective_weights(np.full(2, 1e300)).tolist()
     ([1.2, 0.4], [1.0, 1.0])
@@ -130,7 +130,7 @@ def bounded_losses(log_posterior: Array, truth: NDArray[np.integer[Any]]) -> Arr
 
 
 def paired_mean(difference: Array, weight: Array) -> tuple[float, float]:
-    """Return the mean of paired differences of rows and its standard error.
+    """Return the mean of paired differences of rows and its standard error; NaN for no weight.
 
     Two models are compared row by row, so that what is hard for both cancels out. The weights must sum to the
     effective number of rows (`effective_weights`).
@@ -139,5 +139,7 @@ def paired_mean(difference: Array, weight: Array) -> tuple[float, float]:
     (2.0, 1.0)
     """
     n = float(weight.sum())
+    if not n:
+        return math.nan, math.nan
     mean = float(weight @ difference) / n
     return mean, standard_error(float(weight @ (difference - mean) ** 2) / n, n)

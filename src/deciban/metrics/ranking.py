@@ -325,7 +325,7 @@ class DecisionCosts(Result):
 
 
 def compute_decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts:
-    """Compute the costs of a decision rule on the kept rows; refuse undecided rows that have no cost."""
+    """Compute the costs of a decision rule on the kept rows; refuse undecided ones without a cost (`reject`)."""
     rows = sample.positive_weight_rows
     weight = rows.weight / rows.weight.sum()
     predicted = rule.apply(np.exp(rows.log_posterior))
@@ -333,8 +333,8 @@ def compute_decision_costs(sample: ScoreSample, rule: Decision) -> DecisionCosts
     undecided = predicted == REJECTED
     if np.isnan(paid).any():
         raise InputError(
-            f"{np.isnan(paid).sum()} rows reach no threshold and are not decided, which has no cost yet. "
-            f"Hint: set the cost of an undecided row, reject=0.5"
+            f"{np.isnan(paid).sum()} of {len(paid)} rows reach no threshold and are not decided, "
+            f"which has no cost yet. Hint: set the cost of an undecided row, reject=0.5"
         )
     decided = np.where(undecided, 0.0, weight)
     return DecisionCosts(

@@ -285,7 +285,7 @@ class Report(Figures):
         >>> report.entries()[0]
         ('rows', '6')
         """
-        weight = "" if self.weight == self.rows else f" of weight {self.weight:g} together"
+        weight = "" if self.weight == self.rows else f" of weight {self.weight:.10g} together"
         sure = format_percent_range(self.accuracy_interval)
         loss = format_with_error(self.log_loss, self.log_loss_error)
         if self.impossible:
@@ -317,7 +317,7 @@ class Report(Figures):
         """
         columns = self.classes, self.precision, self.recall, self.f1, self.rows_by_class.round(3)
         return [
-            [str(label), format_percent(p), format_percent(r), format_percent(f), f"{n:g}"]
+            [str(label), format_percent(p), format_percent(r), format_percent(f), f"{n:.10g}"]
             for label, p, r, f, n in zip(*columns)
         ]
 
@@ -334,8 +334,9 @@ class Report(Figures):
         if self.learned_share is not None:
             lines.append(describe_learned_rows(self.learned_share, self.rows))
         if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
-            rows = f"{self.effective_rows:.4g} rows of equal weight"
-            lines.append(f"the weights differ: the intervals are those of {rows}")
+            n = self.effective_rows
+            rows = format_thousands(n) if n >= 1000 else f"{n:.4g}"
+            lines.append(f"the weights differ: the intervals are those of {rows} rows of equal weight")
         if self.unknown:
             rows = _format_rows(self.unknown)
             lines.append(f"{rows} of a class without training rows: counted as errors, left out of log-loss")
@@ -346,7 +347,7 @@ class Report(Figures):
 
     def __repr__(self) -> str:
         accuracy, loss = format_percent(self.accuracy, 2), format_number(self.log_loss)
-        which = f"{format_thousands(self.rows)} rows of {len(self.classes)} classes"
+        which = f"{_format_rows(self.rows)} of {len(self.classes)} classes"
         return f"<Report: {which}, accuracy {accuracy}, log-loss {loss}>"
 
     def _repr_html_(self) -> str:
@@ -371,7 +372,7 @@ class Report(Figures):
             table = [["truth \\ predicted", *(str(label) for label in self.classes), "right"]]
             for k, (label, line) in enumerate(zip(self.classes, self.confusion)):
                 right = format_percent(line[k] / line.sum() if line.sum() else math.nan)
-                table.append([str(label), *(f"{cell:g}" for cell in line.round(3)), right])
+                table.append([str(label), *(f"{cell:.10g}" for cell in line.round(3)), right])
             lines += ["", *align_columns(table)]
         notes = self.notes()
         return "\n".join([*lines, "", *notes] if notes else lines)

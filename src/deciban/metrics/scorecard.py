@@ -94,7 +94,8 @@ class Scorecard:
         predicted = scores.argmax(axis=1)  # the first of equals
         confidence = np.exp(scores[np.arange(n), predicted])
         if np.isnan(confidence).any():
-            row = int(np.flatnonzero(np.isnan(confidence))[0])
+            evaluated = np.arange(n) if weight is None else np.flatnonzero(np.asarray(weight) > 0)
+            row = int(evaluated[np.isnan(confidence)][0])
             raise InputError(f"row {row} has no posterior (NaN), so it cannot be evaluated")
         losses = _compute_losses(scores, places, is_known)
         infinite = np.isposinf(losses)
@@ -139,7 +140,10 @@ class Scorecard:
         return float(self.confusion.sum() + self.unknown.sum())
 
     def report(self, classes: Sequence[Any], measured: str = "") -> Report:
-        """Return the report that follows from the sums; `measured` is a sentence on how the rows were evaluated."""
+        """Return the report that follows from the sums; `measured` is a sentence on how the rows were evaluated.
+
+        InputError where no weight was evaluated, or the number of `classes` is not that of the scorecard.
+        """
         n = self.weight
         if len(classes) != len(self.confusion):
             raise InputError(
@@ -157,7 +161,7 @@ class Scorecard:
             weight=n,
             effective_rows=effective_rows(n, float(self.squares[0])),
             classes=tuple(classes),
-            accuracy=float(np.trace(self.confusion)) / n,
+            accuracy=min(float(np.trace(self.confusion)) / n, 1.0),  # sums in another order differ by rounding
             log_loss=np.inf if impossible else loss,
             log_loss_error=np.nan if impossible else error,
             brier=brier,
@@ -231,13 +235,13 @@ def _compute_mean_and_error(losses: Moments, j: int, squares: float) -> tuple[fl
 def _sum_by_kernel(
     scores: Array, truth: NDArray[Any], weight: Array, known: NDArray[np.bool_] | None, bins: int
 ) -> tuple[Any, ...] | None:
-    """Compute the sums of a `Scorecard`, all fields but the last, by a kernel.
+    """Compute the sums of a `Scorecard` of one row or more, all fields but the last, by a kernel.
 
     None where it does not apply: few rows, scores that are not contiguous, or a score that is NaN.
     """
     n, K = scores.shape
     loops = load_kernels("score", n * K)
-    if loops is None or not n or not scores.flags.c_contiguous:
+    if loops is None or not scores.flags.c_contiguous:
         return None
     places, edges = truth.astype(np.int32), np.arange(1, bins) / bins
     lines = np.ones((1, K), dtype=np.bool_) if known is None else np.ascontiguousarray(known)
