@@ -78,6 +78,8 @@ def test_thunder_repeats_lightning_whether_or_not_it_rains():
     assert pair.action == "drop"
     assert found.drop == ["thunder"]  # lightning tells more about rain
     assert str(found.advice[0]).startswith("drop thunder: lightning predicts")
+    named = {name.replace("thunder", "thunder: heard"): values for name, values in thunder().items()}
+    assert repr(deciban.dependence(named, target="rain")).endswith("; drop thunder: heard>")
 
 
 def exclusive_or(n=400, seed=6):

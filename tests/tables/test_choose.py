@@ -134,6 +134,13 @@ def test_less_to_tell_counts_among_equals_only():
     assert result.best == {"alpha": 3.0}
 
 
+def test_settings_that_are_not_printed_are_counted():
+    p = np.random.default_rng(3).uniform(0.6, 0.9, 80)
+    others = [(Setting({"alpha": float(i)}), p - 0.01 * i) for i in range(1, 14)]
+    assert "… and 1 more setting\n" in str(compare_settings((Setting({}), p), *others[:-1]))
+    assert "… and 2 more settings\n" in str(compare_settings((Setting({}), p), *others))
+
+
 def test_settings_that_change_nothing_are_left_out_and_counted(clinic):
     p = np.random.default_rng(3).uniform(0.6, 0.9, 80)
     result = compare_settings((Setting({}), p), (Setting({"alpha": 3.0}), p), (Setting({"alpha": 0.1}), p - 0.2))
