@@ -260,8 +260,10 @@ def test_a_wide_frame_is_not_drawn_under_another_columns_name():
 
 def test_scores_that_are_no_probabilities_have_no_curves():
     model = deciban.ComplementNB().fit(COUNTS[:, :1], HALVES)
+    open_before = pyplot.get_fignums()
     with pytest.raises(UndefinedError, match="density"):
         boundary(model, COUNTS[:, :1], HALVES)
+    assert pyplot.get_fignums() == open_before
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

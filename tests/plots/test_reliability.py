@@ -1,5 +1,7 @@
 """Pictures of reliability: a point is a bin of confidence, a whisker Wilson's interval, a bar a share of rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib import pyplot
@@ -84,3 +86,7 @@ def test_what_cannot_be_drawn_is_refused():
         reliability()
     with pytest.raises(InputError, match="one name for each of the 2 reports"):
         reliability(report(9, 2), report(9, 2), names=["before"])
+    open_before = pyplot.get_fignums()
+    with pytest.raises(InputError, match="not kept how sure"):
+        reliability(replace(report(9, 2), bins=None))
+    assert pyplot.get_fignums() == open_before

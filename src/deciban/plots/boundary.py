@@ -46,6 +46,8 @@ def boundary(
     style.need_matplotlib()
     surface = geometry.make_surface(model)
     view = make_view(model, X, y, features, names)
+    if len(view.names) == 1:
+        compute_joint_density(model, surface, np.zeros(1))  # an error that it raises leaves no empty figure
     ax = style.make_class_axes(len(view.classes)) if ax is None else ax
     if len(view.names) == 1:
         draw_axis(ax, model, surface, view, int(resolution))
@@ -81,7 +83,8 @@ def draw_plane(ax: Any, surface: geometry.Surface, view: View, resolution: int) 
     points = ax.get_position().width * ax.figure.get_figwidth() * 72
     characters = max(24, int((1.15 * points - 130) / 4.7))  # as many as fit into the right column of the legend
     entries = _make_boundary_entries(surface, view, seen, lines, names, characters)
-    classes = [_draw_class(ax, view, k) for k in range(len(view.classes))]
+    crowded = len(np.unique(view.X, axis=0)) * CROWDED_ROWS_PER_POINT <= len(view.X)  # most rows coincide
+    classes = [_draw_class(ax, view, k, side_by_side=crowded) for k in range(len(view.classes))]
     style.add_legend(ax, classes, entries)
     labels = [f"{c}: {name}" for c, name in zip("xy", view.names)] if are_replaced and entries else view.names
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel=labels[0], ylabel=labels[1])
@@ -119,14 +122,14 @@ def _make_boundary_entries(
     return list(lines)
 
 
-def _draw_class(ax: Any, view: View, k: int) -> Any:
-    """Draw the rows of a class, those that coincide as one larger marker; return the legend entry of the class."""
+def _draw_class(ax: Any, view: View, k: int, side_by_side: bool) -> Any:
+    """Draw the rows of a class, coinciding ones as one larger marker; return the legend entry of the class."""
     points, times = np.unique(view.of(k), axis=0, return_counts=True)
     n = len(view.X)
     area = float(np.clip(9000 / n, 13, 30)) * np.sqrt(times)
     look: dict[str, Any] = {"marker": marker(k), "color": colour(k), "edgecolors": EDGE_COLOUR, "zorder": 3}
     transform = ax.transData
-    if len(np.unique(view.X, axis=0)) * CROWDED_ROWS_PER_POINT <= n:  # most rows coincide: classes side by side
+    if side_by_side:
         width = np.sqrt(area.max(initial=0.0)) + 1
         transform = style.shift_points(ax, transform, (k - (len(view.classes) - 1) / 2) * width)
     ax.scatter(*points.T, s=area, linewidths=0.6 if n < 500 else 0.25, transform=transform, **look)

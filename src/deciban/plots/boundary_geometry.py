@@ -77,7 +77,7 @@ class Surface:
 
 
 def make_surface(model: Any) -> Surface:
-    """Return the linear form of a fitted estimator or, if it has none, its quadratic form."""
+    """Return the linear form of a fitted estimator or else its quadratic form; refuse a model that has neither."""
     name = type(model).__name__
     if not (hasattr(model, "linear_form") and hasattr(model, "quadratic_form")):
         raise UndefinedError(

@@ -59,7 +59,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
         raise InputError(f"evidence draws what model.explain(…) gives, not {type(explanation).__name__}")
     style.check_positive("most", most)
     if not -len(explanation) <= row < len(explanation):
-        raise InputError(f"row {row} is not there: the explanation has {len(explanation)} rows, 0 the first")
+        raise InputError(f"row {row} is not there: 0 is the first of {len(explanation)} in the explanation")
     bars = make_steps(explanation, row, most)
     ax = style.make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
     edge = _compute_axis_limits(bars)
@@ -70,7 +70,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
 
 
 def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
-    """Return the bars of a row: the prior, the `most` strongest reasons, the sum of the others, and the total."""
+    """Return the bars of a row: the prior, the strongest reasons (`most`, or all `most` + 1), the others, the total."""
     reasons = _sort_reasons(explanation, row)
     prior = next(reason for reason in reasons if reason.name == "prior" and reason.behind is None)
     others = [reason for reason in reasons if reason is not prior]
@@ -166,7 +166,8 @@ PROBABILITY_MARKS = (
 def choose_probability_marks(
     edge: tuple[float, float], probabilities: Sequence[float], spacing: float
 ) -> dict[float, str]:
-    """Return the decibans and the labels of the probabilities that fit on a scale, those near even odds first;
+    """Return the labels by decibans of the probabilities that fit on a scale, those near even odds first.
+
     `spacing` is their least distance as a share of the scale.
     """
     places = {10 * math.log10(p / (1 - p)): p for p in probabilities}

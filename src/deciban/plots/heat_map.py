@@ -187,13 +187,13 @@ def _write_numbers(ax: Any, counts: Array, shares: Array, norm: Any, with_shares
 def format_amount(n: float) -> str:
     """Format a number of rows in at most four or five characters.
 
-    >>> [format_amount(n) for n in (7, 2.5, 9999, 12345, 3.4e6, 0.01)]
-    ['7', '2.5', '9999', '12k', '3.4M', '0.01']
+    >>> [format_amount(n) for n in (7, 2.5, 99.7, 9999, 12345, 3.4e6, 0.01)]
+    ['7', '2.5', '100', '9999', '12k', '3.4M', '0.01']
     """
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if n >= 10 * size or (n >= size and size > 1e3):
             return f"{n / size:.2g}{unit}" if n < 99.5 * size else f"{n / size:.0f}{unit}"
-    return f"{n:.0f}" if n == round(n) or n >= 100 else f"{n:.2g}"
+    return f"{n:.0f}" if n == round(n) or n >= 99.5 else f"{n:.2g}"
 
 
 def format_share(share: float) -> str:

@@ -154,10 +154,10 @@ def _to_codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
         raise InputError(f"y must hold one class for each of the {n} rows of X, not shape {labels.shape}")
     unknown = ~np.isin(labels, classes)
     if unknown.any():
-        first = int(np.flatnonzero(unknown)[0])
+        first, n_unknown = int(np.flatnonzero(unknown)[0]), int(unknown.sum())
         raise InputError(
-            f"y has {int(unknown.sum())} rows of unknown classes (first: {labels[first]!r} in row "
-            f"{first}); the model has {', '.join(map(str, classes))}. Hint: leave those rows out."
+            f"y has {n_unknown} row{'' if n_unknown == 1 else 's'} of unknown classes (first: {labels[first]!r} "
+            f"in row {first}); the model has {', '.join(map(str, classes))}. Hint: leave those rows out."
         )
     return np.searchsorted(classes, labels)
 

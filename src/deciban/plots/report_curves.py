@@ -11,7 +11,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.formatting import format_percent
+from deciban.formatting import format_number, format_percent
 from deciban.metrics.report_figures import Reliability
 from deciban.plots import style
 from deciban.plots.style import EDGE_COLOUR, FAINT_COLOUR, INK, MAX_LEGEND_CLASSES, colour, shorten
@@ -205,12 +205,12 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     """
     style.need_matplotlib()
     labels = _check_names(reports, names)
-    ax = style.make_axes(5.8, 6.0) if ax is None else ax
     tables = [report.reliability for report in reports]
     if None in tables:
         raise InputError(
             "this report has not kept how sure the model was. Hint: deciban.evaluate and cross_validate keep it"
         )
+    ax = style.make_axes(5.8, 6.0) if ax is None else ax
     bins = [table.select_bins(table.weight > 0) for table in tables]
     lowest = [1 / max(len(report.classes), 1) for report in reports]
     low = min(0.9, _round_down_to_tenth(min(*lowest, *(float(each.confidence.min()) for each in bins))))
@@ -219,8 +219,8 @@ def reliability(*reports: Any, names: Sequence[str] | None = None, ax: Any = Non
     entries = [_draw_reliability_curve(ax, each, i) for i, each in enumerate(bins)]
     texts = []
     for name, report in zip(labels, reports):
-        loss = f"{report.log_loss:.3f}" if math.isfinite(report.log_loss) else "∞"
         start = f"{shorten(name, 22)}: " if name else ""
+        loss = format_number(report.log_loss, 3)
         texts.append(f"{start}calibration error {report.calibration_error:.3f}, log-loss {loss}")
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.01), "borderaxespad": 0.0}
     style.add_plain_legend(ax, entries, texts, handlelength=2.8, **place)

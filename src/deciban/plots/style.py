@@ -223,7 +223,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def format_scientific(value: float) -> str:
-    """Format with three significant digits, a true minus sign, and powers of ten.
+    """Format a finite number with three significant digits, a true minus sign, and powers of ten.
 
     >>> format_scientific(-0.03456), format_scientific(1234.5), format_scientific(6.02e23)
     ('−0.0346', '1230', '6.02×10²³')
