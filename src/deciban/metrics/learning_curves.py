@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -249,15 +249,10 @@ class LearningCurves(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the means over the draws and their errors as JSON values."""
-        figures: tuple[Figure, ...] = ("accuracy", "log_loss")
-        learners = {
-            name: {
-                key: to_plain(values[i])
-                for figure in figures
-                for key, values in ((figure, self.mean(figure)), (f"{figure}_error", self.error(figure)))
-            }
-            for i, name in enumerate(self.names)
-        }
+        values: dict[str, Array] = {}
+        for figure in get_args(Figure):
+            values |= {figure: self.mean(figure), f"{figure}_error": self.error(figure)}
+        learners = {name: {key: to_plain(of[i]) for key, of in values.items()} for i, name in enumerate(self.names)}
         return {"sizes": list(self.sizes), "draws": self.draws, "held_out": self.held_out, "learners": learners}
 
 

@@ -140,10 +140,7 @@ class Scorecard:
         return float(self.confusion.sum() + self.unknown.sum())
 
     def report(self, classes: Sequence[Any], measured: str = "") -> Report:
-        """Return the report that follows from the sums; `measured` is a sentence on how the rows were evaluated.
-
-        InputError where no weight was evaluated, or the number of `classes` is not that of the scorecard.
-        """
+        """Return the report on the rows; `measured` says how they were evaluated. InputError for no row of weight."""
         n = self.weight
         if len(classes) != len(self.confusion):
             raise InputError(

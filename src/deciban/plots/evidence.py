@@ -70,7 +70,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
 
 
 def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
-    """Return the bars of a row: the prior, the strongest reasons (`most`, or all `most` + 1), the others, the total."""
+    """Return the bars of a row: prior, strongest reasons (`most`, or all `most` + 1), the others together, total."""
     reasons = _sort_reasons(explanation, row)
     prior = next(reason for reason in reasons if reason.name == "prior" and reason.behind is None)
     others = [reason for reason in reasons if reason is not prior]

@@ -6,7 +6,6 @@ import hmac
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from starlette.exceptions import HTTPException
@@ -49,12 +48,6 @@ def get_header(request: Request, name: bytes) -> str | None:
     """Return a header by its name in lower case; None where there is none."""
     found = get_record(request.scope).headers.get(name)
     return None if found is None else found.decode("latin-1")
-
-
-def describe_http_error(error: HTTPException, scope: Scope) -> Problem:
-    """Return the problem of a path or method that there is not."""
-    what = f"{scope['method']} {scope['path'][:200]} is not an operation of this server"
-    return Problem(error.status_code, f"{what}. Hint: /docs lists them", error.headers)
 
 
 def make_problem_response(problem: Problem, path: str) -> Response:
@@ -121,8 +114,9 @@ class Gate:
                 await self.app(scope, receive, watch_send)
         except ClientDisconnect:
             record.status = CLIENT_GONE
-        except HTTPException as error:
-            problem = describe_http_error(error, scope)
+        except HTTPException as error:  # there is no such path or method
+            what = f"{scope['method']} {scope['path'][:200]} is not an operation of this server"
+            problem = Problem(error.status_code, f"{what}. Hint: /docs lists them", error.headers)
             await make_problem_response(problem, scope["path"])(scope, receive, watch_send)
         except Exception as error:
             await self._answer_error(error, scope, receive, watch_send)
@@ -165,9 +159,6 @@ class Gate:
 
     @staticmethod
     def _log(scope: Scope, record: RequestRecord, seconds: float) -> None:
-        fields: dict[str, Any] = {"operation": record.operation, "model": record.model, "status": record.status}
-        if record.rows:
-            fields["rows"] = record.rows
-        if record.error:
-            fields["error"] = record.error
-        log("request", method=scope["method"], **fields, ms=round(seconds * 1000, 3))
+        fields = {"operation": record.operation, "model": record.model, "status": record.status}
+        more = {name: value for name, value in (("rows", record.rows), ("error", record.error)) if value}
+        log("request", method=scope["method"], **fields, **more, ms=round(seconds * 1000, 3))

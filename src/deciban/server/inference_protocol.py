@@ -26,7 +26,7 @@ from deciban.server.handlers import INLINE_BYTES, Service, parse_options, respon
 from deciban.server.operations import collect_warnings
 from deciban.server.problems import Problem
 from deciban.server.request_bodies import Body
-from deciban.server.served_model import Snapshot
+from deciban.server.served_model import ServedModel, Snapshot
 from deciban.server.wire_formats import BODY_NAME, parse_json
 from deciban.sources.cell_rows import CellRows
 
@@ -51,6 +51,13 @@ class InferenceProtocol:
     def __init__(self, service: Service) -> None:
         self.service = service
 
+    def _find(self, request: Request) -> ServedModel:
+        """Return the model that a request names; a Problem (404) where there is none, or not in this version."""
+        served = self.service.find(request)
+        if request.path_params.get("version", VERSION) != VERSION:
+            raise Problem(404, f"the model {served.name!r} has one version, {VERSION!r}")
+        return served
+
     async def show_server(self, request: Request) -> Response:
         """Describe the server."""
         parse_options(request)
@@ -68,13 +75,13 @@ class InferenceProtocol:
 
     async def is_model_ready(self, request: Request) -> Response:
         """Say that a model is loaded."""
-        served = self.service.find(request)
+        served = self._find(request)
         parse_options(request)
         return respond_json({"name": served.name, "ready": True})
 
     async def show_model(self, request: Request) -> Response:
         """Describe the inputs and outputs of a model."""
-        served = self.service.find(request)
+        served = self._find(request)
         parse_options(request)
         snapshot = await self.service.refresh(served)
         columns = [column for column in snapshot.model.columns if column.role != "skip"]
@@ -89,9 +96,7 @@ class InferenceProtocol:
 
     async def infer(self, request: Request) -> Response:
         """Predict the rows of tensors."""
-        served, limits = self.service.find(request), self.service.settings.limits
-        if request.path_params.get("version", VERSION) != VERSION:
-            raise Problem(404, f"the model {served.name!r} has one version, {VERSION!r}")
+        served, limits = self._find(request), self.service.settings.limits
         parse_options(request)
         if (get_header(request, b"content-type") or "").partition(";")[0].strip().lower() != "application/json":
             raise Problem(415, "tensors are sent as JSON. Hint: Content-Type: application/json, no binary data")

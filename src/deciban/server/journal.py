@@ -130,12 +130,13 @@ def append_entry(path: str, state: JournalState, entry: Entry) -> JournalState:
 
     After an error the journal is as it was.
     """
-    with open(path, "r+b") as file:
+    data = entry.to_bytes()
+    with open(path, "r+b", buffering=0) as file:  # after an error, closing would write a buffer again
         try:
             file.truncate(state.end)
             file.seek(state.end)
-            file.write(entry.to_bytes())
-            file.flush()
+            if file.write(data) < len(data):
+                raise OSError("the disk is full")
             os.fsync(file.fileno())
             return JournalState(state.start, file.tell(), read_stamp(path))
         except OSError:

@@ -23,8 +23,7 @@ class Metrics:
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-        registry = CollectorRegistry()
-        self._registry = registry
+        self._registry = registry = CollectorRegistry()
         by = ("operation", "model")
         requests = Counter("deciban_requests", "Requests answered.", (*by, "status"), registry=registry)
         times = Histogram(

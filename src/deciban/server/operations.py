@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa
 from deciban.command_hints import adapt_hint, direct_role_hints_to_training
-from deciban.errors import DecibanWarning, InputError, did_you_mean
+from deciban.errors import DecibanWarning, InputError
 from deciban.load_model import resolve_decision
-from deciban.model.predictions import Predictions
+from deciban.model.predictions import Predictions, limit_probabilities
 from deciban.model.row_explanations import explain_table_rows
 from deciban.plain_json import to_json
 from deciban.server.journal import Entry
@@ -31,7 +31,7 @@ from deciban.server.served_model import ServedModel, Snapshot
 from deciban.server.settings import Limits
 from deciban.server.wire_formats import MEDIA_TYPES, BodyTable, encode, open_answer
 from deciban.sources.row_views import CopyingView
-from deciban.sources.source import Source
+from deciban.sources.source import Source, check_column
 from deciban.sources.table_writers import neutralise_formula, open_format
 
 MAX_WARNINGS = 20
@@ -50,7 +50,7 @@ _warnings: ContextVar[list[str] | None] = ContextVar("deciban_warnings", default
 
 
 def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Add a warning of deciban to those of the present request; in the place of `warnings.showwarning`."""
+    """Add a warning of deciban to those of the present request, each once, at most `MAX_WARNINGS`; drop others."""
     found = _warnings.get()
     text = adapt_hint(str(message))
     if found is not None and issubclass(category, DecibanWarning) and text not in found and len(found) < MAX_WARNINGS:
@@ -76,10 +76,10 @@ class Watch:
     deadline: float
     rows: int = 0
 
-    def __call__(self, rows: int) -> None:
-        """Note that so many rows have been read."""
-        self.rows = rows
-        if rows > self.max_rows:
+    def __call__(self, total: int) -> None:
+        """Note the total of rows read so far; a Problem (413) for too many, TimeoutError after the deadline."""
+        self.rows = total
+        if total > self.max_rows:
             raise Problem(
                 413, f"the table has more than {self.max_rows} rows, the limit of this server. Hint: send it in parts"
             )
@@ -127,17 +127,15 @@ def _choose_copied(source: Source, options: Mapping[str, Any]) -> list[str]:
         return list(source.columns)
     kept = list(dict.fromkeys(options.get("keep", ())))
     for name in kept:
-        if name not in source.columns:
-            near = did_you_mean(name, source.columns)
-            raise InputError(f"{source.name} has no column {name!r} to keep{near}")
+        check_column(source, name, " to keep")
     return kept
 
 
 def _watch_batches(predictions: Predictions, allow_missing: bool, watch: Watch) -> Iterator[Any]:
-    """Yield the batches of predictions; `watch` is called with the number of rows before each."""
-    called: Counter[str] = Counter()
-    for batch in predictions.stream(allow_missing, called):
-        watch(called.total())
+    """Yield the batches of predictions; before each, `watch` is called with the total of rows up to its end."""
+    n_predicted: Counter[str] = Counter()
+    for batch in predictions.stream(allow_missing, n_predicted):
+        watch(n_predicted.total())
         yield batch
 
 
@@ -153,9 +151,11 @@ def _write_json(file: BinaryIO, name: str, batches: Iterator[Any], warnings: Cal
 
 
 def format_predictions(name: str, snapshot: Snapshot, log_posterior: NDArray[np.float64], proba: bool) -> bytes:
-    """Return the JSON answer of `predict_table` for rows without anything unusual, from their ln p(k|x)."""
-    labels, rows = snapshot.labels, []
-    for p in np.exp(log_posterior).tolist():
+    """Return the JSON answer of `predict_table` without options but `proba`, from ln p(k|x) of the rows, n×K."""
+    labels, rows, posterior = snapshot.labels, [], np.exp(log_posterior).tolist()
+    if any(max(p) >= 1 for p in posterior):
+        posterior = limit_probabilities(log_posterior).tolist()
+    for p in posterior:
         k = max(range(len(p)), key=p.__getitem__)
         row = {"prediction": labels[k], "probability": p[k]}
         rows.append(row | {f"p({label})": each for label, each in zip(labels, p)} if proba else row)
@@ -165,7 +165,7 @@ def format_predictions(name: str, snapshot: Snapshot, log_posterior: NDArray[np.
 def explain_table(
     served: ServedModel, snapshot: Snapshot, table: BodyTable, options: Mapping[str, Any], form: str, limits: Limits
 ) -> Answer:
-    """Explain the rows of a table: JSON as `deciban explain --json` prints it, or a table with a row per entry."""
+    """Explain the rows of a table: JSON as `deciban explain --json` prints it, or a table; refuse none and too many."""
     with collect_warnings() as warned, direct_role_hints_to_training(), table.open() as source:
         most = options.get("most", DEFAULT_FACTORS) if options.get("work") else None
         explained = explain_table_rows(
@@ -219,4 +219,4 @@ def update_model(
         n_rows = abs(rows - before.model.origin.rows_read)
         done = {"model": served.name, DONE[operation]: n_rows, "rows": rows}
         file.write(encode({**done, "warnings": list(warned)}))
-    return Answer(MEDIA_TYPES["json"], file, watch.rows, [])
+    return Answer(MEDIA_TYPES["json"], file, watch.rows)

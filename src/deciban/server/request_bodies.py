@@ -39,7 +39,10 @@ class Body:
         try:
             async with asyncio.timeout(self._limits.seconds):
                 await self._receive()
-        except TimeoutError:
+        except BaseException as error:
+            await self.__aexit__()  # which is not called where this raises
+            if not isinstance(error, TimeoutError):
+                raise
             late = f"the body did not come within {self._limits.seconds:g} seconds. Hint: send it in parts"
             raise Problem(408, late, CLOSE) from None
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -54,16 +55,13 @@ class RowBatches:
 
 def score_parts(snapshot: Snapshot, requests: Sequence[Sequence[Any]]) -> list[Scores | None]:
     """Return the scores of each request's matrices; None for all of them where one fails or is warned of."""
-    sizes = [parts[0].shape[0] for parts in requests]
-    try:
+    with suppress(Exception), collect_warnings() as warned:  # the table path reports it; no request waits for ever
+        sizes = [parts[0].shape[0] for parts in requests]
         parts = requests[0] if len(requests) == 1 else [_stack(part) for part in zip(*requests)]
-        with collect_warnings() as warned:
-            scores = snapshot.model._score(parts, "log_posterior", 1)
-    except Exception:  # the table path reports it; a request must not wait for ever
-        return [None] * len(requests)
-    if warned:
-        return [None] * len(requests)
-    return [scores] if len(requests) == 1 else np.split(scores, np.cumsum(sizes)[:-1])
+        scores = snapshot.model._score(parts, "log_posterior", 1)
+        if not warned:
+            return [scores] if len(requests) == 1 else np.split(scores, np.cumsum(sizes)[:-1])
+    return [None] * len(requests)
 
 
 def _stack(parts: Sequence[Any]) -> Any:

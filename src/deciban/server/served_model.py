@@ -111,10 +111,8 @@ class ServedModel:
     def is_current(self) -> bool:
         """Whether the files are those of the snapshot; one that could not be read is not tried again."""
         now = self.snapshot
-        stamp = journal.read_stamp(self.path)
-        if stamp != now.stamp and stamp and stamp != self._refused:
-            return False
-        return journal.read_stamp(self._journal) == now.journal.stamp
+        is_tried = journal.read_stamp(self.path) in (now.stamp, self._refused, ())  # (): there is no file
+        return is_tried and journal.read_stamp(self._journal) == now.journal.stamp
 
     def refresh(self) -> Snapshot:
         """Return the snapshot of the present files; of a file that cannot be read, the one before it."""

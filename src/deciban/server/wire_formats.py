@@ -43,28 +43,26 @@ SPOOL_BYTES = 1 << 20
 
 
 def parse_content_type(text: str | None) -> tuple[str, str | None]:
-    """Return the format of a body, and its encoding where the media type names one; refuse unknown types.
+    """Return the format of a body by its Content-Type, and its encoding or None; refuse unknown types.
 
-    >>> parse_content_type("text/csv; charset=latin-1"), parse_content_type("application/json")
+    >>> parse_content_type('text/csv; header=present; charset="latin-1"'), parse_content_type("application/json")
     (('csv', 'latin-1'), ('json', None))
     """
-    kind, _, parameters = (text or "").partition(";")
-    kind = kind.strip().lower()
+    kind, parameters = _parse_media_type(text or "")
     found = next((form for form, name in MEDIA_TYPES.items() if name == kind), OTHER_NAMES.get(kind))
     if found is None:
         what = f"Content-Type {kind!r} is not read" if kind else "the request has no Content-Type"
         raise Problem(
             415, f"{what}{did_you_mean(kind, MEDIA_TYPES.values()) or '.'} Hint: {', '.join(MEDIA_TYPES.values())}"
         )
-    name, _, charset = parameters.strip().partition("=")
-    return found, charset.strip().strip('"') if name.strip().lower() == "charset" and charset else None
+    return found, parameters.get("charset") or None
 
 
 def choose_format(accept: str | None, default: str, among: Sequence[str]) -> str:
-    """Return the format of an answer that an Accept header prefers; the default, if it allows that.
+    """Return the format of an answer that an Accept header prefers, the default among equals; refuse if it allows none.
 
-    >>> choose_format("text/csv;q=0.5, application/json", "jsonl", list(MEDIA_TYPES))
-    'json'
+    >>> choose_format("application/json;charset=utf-8;q=0.5, text/csv", "jsonl", list(MEDIA_TYPES))
+    'csv'
     """
     ranges = [_parse_range(part) for part in (accept or "*/*").split(",") if part.strip()]
     best, best_quality = None, 0.0
@@ -82,12 +80,18 @@ def choose_format(accept: str | None, default: str, among: Sequence[str]) -> str
 
 def _parse_range(text: str) -> tuple[str, float]:
     """Return a media range of an Accept header and its quality q: 1 by default, 0 if malformed."""
-    name, _, parameters = text.partition(";")
-    key, _, value = parameters.partition("=")
+    kind, parameters = _parse_media_type(text)
     try:
-        return name.strip().lower(), float(value) if key.strip() == "q" else 1.0
+        return kind, float(parameters.get("q", "1"))
     except ValueError:
-        return name.strip().lower(), 0.0
+        return kind, 0.0
+
+
+def _parse_media_type(text: str) -> tuple[str, dict[str, str]]:
+    """Return a media type or range in lower case, and the values of its parameters by their names."""
+    kind, *parameters = text.split(";")
+    pairs = (part.partition("=") for part in parameters)
+    return kind.strip().lower(), {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
 
 
 def parse_json(data: bytes) -> Any:
