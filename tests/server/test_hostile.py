@@ -10,14 +10,18 @@ import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import psutil
 import pyarrow as pa
 import pytest
+from starlette.requests import ClientDisconnect
 
 from deciban.server.application import create_app
-from deciban.server.settings import Settings
+from deciban.server.gate import RequestRecord
+from deciban.server.request_bodies import MEMORY_BYTES, Body
+from deciban.server.settings import Limits, Settings
 from tests.server.serving import TOKEN, save_clinic
 
 PREDICT = "/v1/models/clinic/predict"
@@ -219,6 +223,21 @@ def test_requests_beyond_the_limit_are_asked_to_come_again(clinic):
             each.close()
     time.sleep(0.2)
     assert clinic.post(PREDICT, clinic.learned[:1]).status_code == 200
+
+
+def test_a_body_whose_client_leaves_is_deleted():
+    messages = [
+        {"type": "http.request", "body": b"x" * (MEMORY_BYTES + 1), "more_body": True}, {"type": "http.disconnect"},
+    ]  # fmt: skip
+
+    async def receive():
+        return messages.pop(0)
+
+    body = Body(SimpleNamespace(scope={"deciban": RequestRecord({})}, receive=receive), "csv", Limits())
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(body.__aenter__())
+    assert body.path is not None
+    assert not os.path.exists(body.path)
 
 
 def test_no_temporary_files_are_left(clinic):

@@ -93,6 +93,8 @@ def test_binary_tensors_and_other_versions_are_refused(clinic):
     assert_problem(clinic.client.post(INFER, content=b"x" * 20, headers=binary), 415, "tensors are sent as JSON")
     asked = {"inputs": make_inputs(clinic.learned[:1])}
     assert_problem(clinic.client.post("/v2/models/clinic/versions/7/infer", json=asked), 404, "one version")
+    for path in ("", "/ready"):
+        assert_problem(clinic.client.get(f"/v2/models/clinic/versions/7{path}"), 404, "one version")
 
 
 def test_one_matrix_has_the_columns_of_the_model_in_order():

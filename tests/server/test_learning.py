@@ -231,3 +231,19 @@ def test_a_journal_is_for_one_model_file_and_drops_what_was_cut_off(tmp_path):
     again = append_entry(path, state, second)
     assert read_entries(path, "base", 0) == ([first, second], again)
     assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_after_an_entry_that_could_not_be_written_the_journal_is_as_it_was(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = str(tmp_path / "m.journal")
+    first = Entry({"operation": "learn"}, b"1\n2")
+    state = append_entry(path, start_journal(path, "base"), first)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (state.end + 8, hard))  # as on a disk with space for eight bytes
+    try:
+        with pytest.raises(OSError, match="the disk is full"):
+            append_entry(path, state, Entry({"operation": "learn"}, b"3\n" * 50_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.path.getsize(path) == state.end
+    assert read_entries(path, "base", 0)[0] == [first]

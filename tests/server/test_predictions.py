@@ -13,7 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from deciban.cli.app import run
-from deciban.server.row_batches import RowBatches
+from deciban.server.operations import format_predictions
+from deciban.server.row_batches import RowBatches, score_parts
 from deciban.sources.cell_rows import CellRows
 
 PREDICT, EXPLAIN = "/v1/models/clinic/predict", "/v1/models/clinic/explain"
@@ -221,3 +222,11 @@ def test_a_request_whose_scores_fail_is_scored_as_a_table_and_does_not_wait():
         return await asyncio.wait_for(RowBatches().score(snapshot, [np.zeros((1, 2))]), 10)
 
     assert asyncio.run(ask()) is None
+    assert score_parts(snapshot, [[]]) == [None]  # no matrix, as of a model without columns
+
+
+def test_single_rows_have_the_probabilities_that_tables_have():
+    log_posterior = np.array([[0.0, -900.0], [0.0, -np.inf], np.log([0.25, 0.75])])
+    answer = json.loads(format_predictions("m", SimpleNamespace(labels=["a", "b"]), log_posterior, True))
+    assert [row["probability"] for row in answer["predictions"]] == [0.9999999999999999, 1.0, pytest.approx(0.75)]
+    assert [row["p(a)"] for row in answer["predictions"]] == [0.9999999999999999, 1.0, pytest.approx(0.25)]

@@ -116,7 +116,10 @@ def _json(schema: Schema) -> dict[str, Schema]:
     return {"application/json": schema}
 
 
-UPDATE = _object({"model": TEXT, "rows": WHOLE, "warnings": WARNINGS})
+UPDATE = _object(
+    {"model": TEXT, "learned": WHOLE, "forgotten": WHOLE, "rows": WHOLE, "warnings": WARNINGS},
+    ["model", "rows", "warnings"],
+)
 PREDICTED = {kind: PREDICTIONS if form == "json" else ANY for form, kind in MEDIA_TYPES.items()}
 EXPLAINED = {kind: EXPLANATIONS if form == "json" else ANY for form, kind in MEDIA_TYPES.items()}
 OPERATIONS = (

@@ -165,7 +165,7 @@ def format_predictions(name: str, snapshot: Snapshot, log_posterior: NDArray[np.
 def explain_table(
     served: ServedModel, snapshot: Snapshot, table: BodyTable, options: Mapping[str, Any], form: str, limits: Limits
 ) -> Answer:
-    """Explain the rows of a table: JSON as `deciban explain --json` prints it, or a table; refuse none and too many."""
+    """Explain the rows of a table (InputError for none): JSON as `deciban explain --json` prints it, or a table."""
     with collect_warnings() as warned, direct_role_hints_to_training(), table.open() as source:
         most = options.get("most", DEFAULT_FACTORS) if options.get("work") else None
         explained = explain_table_rows(

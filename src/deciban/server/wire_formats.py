@@ -59,7 +59,7 @@ def parse_content_type(text: str | None) -> tuple[str, str | None]:
 
 
 def choose_format(accept: str | None, default: str, among: Sequence[str]) -> str:
-    """Return the format of an answer that an Accept header prefers, the default among equals; refuse if it allows none.
+    """Return the format of an answer that an Accept header prefers, the default among equals; refuse one without any.
 
     >>> choose_format("application/json;charset=utf-8;q=0.5, text/csv", "jsonl", list(MEDIA_TYPES))
     'csv'
