@@ -39,6 +39,12 @@ def test_points_and_whiskers_are_those_of_the_reports(figure):
     assert high > np.max(whiskers)
 
 
+def test_accuracies_are_labelled_exactly():
+    ax = learning(curve())
+    shown = [label.get_text().removesuffix(" %") for label in ax.get_yticklabels()]
+    np.testing.assert_allclose([float(text) for text in shown], 100 * ax.get_yticks(), atol=1e-6)
+
+
 def test_each_share_of_wrong_labels_has_a_curve_distinct_without_colour():
     ax = learning(curve(flipped=(0.0, 0.1, 0.25)))
     lines = [line for line in ax.lines if line.get_gid() == "learning"]

@@ -90,3 +90,13 @@ def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(InputError, match="not kept how sure"):
         reliability(replace(report(9, 2), bins=None))
     assert pyplot.get_fignums() == open_before
+
+
+def test_shares_of_rows_are_labelled_exactly():
+    confidence = np.linspace(0.06, 0.99, 1500)
+    p = np.tile(((1 - confidence) / 19)[:, None], 20)
+    p[:, 0] = confidence
+    truth, names = np.zeros(1500, dtype=int), [f"class {k}" for k in range(20)]
+    below = reliability(report_of(np.log(p), truth, None, None, names)).figure.axes[1]
+    shown = [label.get_text().removesuffix(" %") for label in below.get_yticklabels()]
+    np.testing.assert_allclose([float(text) for text in shown], 100 * below.get_yticks(), atol=1e-6)

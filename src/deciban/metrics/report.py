@@ -65,7 +65,8 @@ class Report(Figures):
     of the weights. The `intervals` are 95 % ones.
 
     Ranking (`roc_auc`, curves, thresholds), `brier_parts` and `cost` need the rows themselves. Where these were not
-    kept, the figures are NaN or None; where a sample was kept, they are those of the sample, as a note states.
+    kept, the figures are NaN or None, and curves, thresholds and costs raise an InputError; where a sample was kept,
+    they are those of the sample, as a note states.
 
     Parameters
     ----------

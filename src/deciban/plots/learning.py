@@ -58,10 +58,7 @@ def learning(curve: Any, *, figure: Metric = "accuracy", ax: Any = None) -> Any:
     rows = "row" if curve.held_out == 1 else "rows"
     _label_axes(ax, curve.sizes, f"{METRIC_NAMES[figure]} on {format_thin_spaces(curve.held_out)} held-out {rows}")
     if figure == "accuracy":
-        from matplotlib.ticker import PercentFormatter
-
-        decimals = 0 if np.ptp(ax.get_ylim()) > 0.05 else 1
-        ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=decimals, symbol=" %"))
+        style.label_in_percent(ax.yaxis)
     note = None if np.isfinite(values).all() else INFINITE_NOTE
     wrong = [f"{format_short_percent(share, 3)} of the labels wrong" for share in curve.flipped]
     labels = [label if share else "labels as they are" for label, share in zip(wrong, curve.flipped)]
@@ -217,7 +214,8 @@ def _draw_differences(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]
     ax.set_ylim(len(found.rows) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-    _format_percent_axis(ax.xaxis, figure)
+    if figure == "accuracy":
+        style.label_in_percent(ax.xaxis)
     ax.set_xlabel(f"{DIFFERENCE_LABELS[figure]}\n(hollow: no difference is shown)")
     ax.grid(axis="x", color="#e3e3e3", linewidth=0.7)
     style.hide_spines(ax, "top", "right", "left")
@@ -266,8 +264,9 @@ def _draw_learners(ax: Any, found: Any, figure: Metric, drawn: dict[str, int]) -
     held_out = format_thin_spaces(growth.held_out)
     label = f"{METRIC_NAMES[figure]} on {held_out} held-out rows, {growth.draws} draws"
     _label_axes(ax, growth.sizes, label, COMPARISON_AXIS_CHARACTERS)
-    _format_percent_axis(ax.yaxis, figure)
-    if figure == "log_loss":  # plain numbers: 1, 2 and 5 of each power of ten
+    if figure == "accuracy":
+        style.label_in_percent(ax.yaxis)
+    else:  # plain numbers: 1, 2 and 5 of each power of ten
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
@@ -280,11 +279,3 @@ def _mark_overtaking(ax: Any, rows: float) -> None:
     side = "right" if (np.log(rows) - left) / (right - left) > 0.5 else "left"
     text = f" overtaken at about {round_rows(rows)} rows "
     ax.text(rows, 0.02, text, transform=ax.get_xaxis_transform(), ha=side, va="bottom", fontsize=8.5, color=INK)
-
-
-def _format_percent_axis(axis: Any, figure: Metric) -> None:
-    """Label an axis of accuracies in per cent; leave one of log-losses as it is."""
-    from matplotlib.ticker import FuncFormatter
-
-    if figure == "accuracy":
-        axis.set_major_formatter(FuncFormatter(lambda share, _: f"{round(100 * share, 6):g} %".replace("-", "−")))

@@ -292,11 +292,9 @@ def _label_sides(ax: Any, bins: Sequence[Reliability]) -> None:
 
 def _label_reliability_axes(ax: Any, below: Any) -> None:
     """Label the axes of the curves and of the histogram."""
-    from matplotlib.ticker import PercentFormatter
-
     ax.set_ylabel("share of hits")
     below.set(xlabel="confidence in the predicted class", ylabel="rows")
-    below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    style.label_in_percent(below.yaxis)
     below.yaxis.get_major_locator().set_params(nbins=3)
     ax.tick_params(axis="x", labelbottom=False)
     style.add_grid_lines(ax, below)

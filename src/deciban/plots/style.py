@@ -219,6 +219,13 @@ def add_grid_lines(*axes: Any, axis: str = "both", color: str = "#e3e3e3") -> No
         ax.set_axisbelow(True)
 
 
+def label_in_percent(axis: Any) -> None:
+    """Label the ticks of an axis of shares in percent, with as many decimals as each needs."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{round(100 * share, 6):g} %".replace("-", "−")))
+
+
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -118,7 +118,7 @@ def _read_entry(file: BinaryIO) -> Entry | None:
 
 
 def start_journal(path: str, base: str) -> JournalState:
-    """Replace the journal by an empty one for this base."""
+    """Replace the journal by an empty one for this base; return its state."""
     with atomic_write(path, PRIVATE_MODE) as unfinished:
         unfinished.write_bytes(json.dumps({"format": FORMAT_VERSION, "base": base}).encode() + b"\n")
     stamp = read_stamp(path)
@@ -126,7 +126,7 @@ def start_journal(path: str, base: str) -> JournalState:
 
 
 def append_entry(path: str, state: JournalState, entry: Entry) -> JournalState:
-    """Write an entry after the others, in place of one that was cut off there, and flush it to the disk.
+    """Write an entry after the others, in place of one that was cut off there, to the disk; return the new state.
 
     After an error the journal is as it was.
     """

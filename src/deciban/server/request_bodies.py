@@ -22,7 +22,7 @@ CLOSE = {"connection": "close"}
 
 
 class Body:
-    """A body that is received: its bytes, or the file that has them where it is long, which exists for the block."""
+    """A body received within limits, or else a Problem: its bytes, or a file for the block where it is long."""
 
     def __init__(self, request: Request, form: str, limits: Limits) -> None:
         self.data = b""

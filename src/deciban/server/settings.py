@@ -97,7 +97,7 @@ def name_models(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def read_token(path: str | None) -> str | None:
-    """Return the token of a file, or else of the environment; None where there is neither."""
+    """Return the token of a file, or else of the environment; None without either; InputError for a malformed one."""
     if path is None:
         token = os.environ.get(TOKEN_VARIABLE)
         where = f"the environment variable {TOKEN_VARIABLE}"
