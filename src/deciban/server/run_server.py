@@ -75,7 +75,7 @@ class TimedProtocol(HttpToolsProtocol):
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Return a socket that listens at the address of the settings, port 0: any that is free; InputError if it fails."""
+    """Return a socket that listens at the address of the settings; port 0 is any free one. InputError if it fails."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -185,7 +185,7 @@ class ServedModel:
         self.snapshot = Snapshot(model, stamp, base, journal.start_journal(self._journal, base))
 
     def write_if_due(self, at_once: bool = False) -> None:
-        """Write the journal's entries into the model file if quiet, long or `at_once`; TimeoutError without the lock."""
+        """Write the journal's entries into the model file if quiet, long or `at_once`; TimeoutError if locked."""
         stamp = self.snapshot.journal.stamp
         if not self.snapshot.journal.has_entries:
             return
