@@ -65,6 +65,11 @@ def _in_dots(exact, population):
     return [missed, found, alarmed, cleared]
 
 
+def test_the_few_whom_a_negative_test_misses_are_not_lost_by_rounding():
+    rare = BayesTable(prior=1e-15, sensitivity=0.5, specificity=1.0)
+    assert "Of those who test negative, 0.00000000000005 % have it" in str(rare)
+
+
 def test_evidence_adds_up_to_the_odds_after_the_test():
     after = LECTURE.prior_decibans + LECTURE.positive_decibans
     p = LECTURE.positive_predictive_value

@@ -43,6 +43,7 @@ BROKEN_BODIES = {
     b"": (400, "the JSON cannot be read: line 1, column 1"),
     b"\xff\xfe{": (400, "not valid UTF-8"),
     b'{"rows": [{"age": NaN}]}': (400, "Hint: null is a missing value"),
+    '{"rows": [{"town": "Zürich", "age": NaN}]}'.encode(): (400, "Hint: null is a missing value"),
     b'{"rows": [{"age": 1e999}]}': (400, "number is infinity"),
     b'{"rows": [{"age": "\\ud800"}]}': (400, "surrogate"),
     b"[" * 100_000: (400, "depth limit"),

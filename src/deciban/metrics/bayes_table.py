@@ -117,6 +117,7 @@ class BayesTable:
         people = f"{format_people(n)} {'people' if n > 1 else 'person'}"
         positive = self.true_positives + self.false_positives
         negative = self.true_negatives + self.false_negatives
+        still_have_it = _compute_share(self.false_negatives, self.true_negatives)  # 1 − NPV would lose digits
         rows = [
             ("", "positive", "negative"),
             ("have it", format_people(self.true_positives), format_people(self.false_negatives)),
@@ -130,7 +131,7 @@ class BayesTable:
                 *(f"  {name:<12}{first:>14}{second:>14}" for name, first, second in rows),
                 "",
                 _describe_result("positive", self.positive_predictive_value, self.true_positives, positive),
-                _describe_result("negative", 1 - self.negative_predictive_value, self.false_negatives, negative),
+                _describe_result("negative", still_have_it, self.false_negatives, negative),
                 "",
                 *self._format_evidence(),
             ]

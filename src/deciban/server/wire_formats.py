@@ -102,7 +102,7 @@ def parse_json(data: bytes) -> Any:
     try:
         return orjson.loads(data.removeprefix(BYTE_ORDER_MARK))
     except orjson.JSONDecodeError as error:
-        is_constant = data[error.pos : error.pos + 3] in (b"NaN", b"Inf", b"-In", b"nan")
+        is_constant = error.doc[error.pos : error.pos + 3] in ("NaN", "Inf", "-In", "nan")
         hint = ". Hint: null is a missing value" if is_constant else ""
         why = f"line {error.lineno}, column {error.colno}: {error.msg}{hint}"
         raise Problem(400, f"the JSON cannot be read: {why}") from None
