@@ -93,6 +93,14 @@ def test_a_model_shows_priors_quality_and_roles(model):
     assert f"{100 * model.held_out.accuracy:.2f} %" in tree.text
 
 
+def test_a_model_shows_many_rows_in_full_and_one_column_in_the_singular():
+    model = 1_000_000 * deciban.train({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4}, target="y", judge=False)
+    assert repr(model).endswith("from 1 column; weight 8000000>")
+    text = parse(model._repr_html_()).text
+    assert "y from 1 column, 8000000 rows learned" in text
+    assert "roles of 1 column" in text
+
+
 def test_a_saved_model_shows_the_quality_of_its_file(model, tmp_path):
     path = tmp_path / "m.deciban"
     model.save(path)

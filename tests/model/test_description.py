@@ -1,6 +1,8 @@
 """A model's description: figures computed by hand, summaries in words, and large models."""
 
+import copy
 import json
+from dataclasses import replace
 from fractions import Fraction
 from math import log10
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 import deciban
+from deciban.model.differences import find_differences
 
 PAIN = ["chest"] * 8 + ["none"] * 2 + ["chest"] * 3 + ["none"] * 12
 SICK = ["ill"] * 10 + ["well"] * 15
@@ -190,3 +193,24 @@ def test_the_text_shows_figures_that_a_reader_needs():
     assert "= chest favours ill: +5.0 dB (" in text
     assert "25 rows, 10 of ill" in text
     assert "40.0%" in text
+
+
+def test_one_more_class_is_not_in_the_plural():
+    text = str(train_model({"x": np.arange(55.0) % 7, "y": [f"c{i % 11}" for i in range(55)]}).describe())
+    assert "  … and 1 more\n" in text
+
+
+def test_one_more_column_with_a_marker_is_not_in_the_plural():
+    described = train_model({"pain": PAIN, "y": SICK}).describe()
+    marked = replace(described, markers={name: {"?": 2} for name in "abcde"})
+    assert marked.format_markers() == ["? was read as missing in 10 cells: a 2, b 2, c 2, d 2 and 1 more column"]
+
+
+def test_models_that_differ_in_the_target_alone_are_not_the_same():
+    model = train_model({"pain": PAIN, "y": SICK})
+    other = copy.copy(model)
+    other.target = "z"
+    assert find_differences(model, model)["same"]
+    found = find_differences(model, other)
+    assert not found["same"]
+    assert found["target"] == {"": ["y", "z"]}

@@ -8,6 +8,8 @@ import pytest
 
 import deciban
 from deciban.errors import InputError, UndefinedError
+from deciban.formatting import format_decimal, format_quotient
+from deciban.model.parameter_tables import PriorParameters
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
 
@@ -189,3 +191,12 @@ def test_months_and_weekdays_are_complete_and_in_order():
     month, weekday = deciban.train(table, target="y", judge=False).table("seen").features
     assert [*month.values] == [f"{m:02}" for m in range(1, 13)]
     assert [*weekday.values] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+
+
+def test_a_small_prior_is_not_taken_for_the_share_of_the_rows():
+    n, prior = np.array([[1.0], [1e9]]), np.array([[5e-9], [1 - 5e-9]])
+    total = np.full((2, 1), 1e9 + 1)
+    figures = {"count": n, "total": total, "prior_ml": n / total, "prior": prior}
+    assert PriorParameters("y", [""], figures).write_quotient(0) == format_decimal(5e-9)
+    same = PriorParameters("y", [""], {**figures, "prior": n / total})
+    assert same.write_quotient(0) == format_quotient(1.0, 1e9 + 1)

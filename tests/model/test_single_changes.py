@@ -5,7 +5,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
-from deciban.model.single_changes import find_single_changes, read_typed_row
+from deciban.model.single_changes import ChangeSearch, find_single_changes, read_typed_row
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +109,17 @@ def test_a_row_that_is_not_there_is_an_error(model):
 def test_a_typed_row_has_every_column_that_the_model_reads(model):
     row = read_typed_row(model, {"temperature": [37.5], "other": ["x"]})
     assert row == {"temperature": 37.5, "age": None, "cough": None}
+
+
+def test_levels_of_any_spelling_are_tried_for_a_row_with_a_number():
+    rows = {"g": ["1", "x", "1", "1.2.3"] * 15, "k": ["a", "b"] * 30}
+    model = deciban.train(rows, target="k", roles={"g": "category"}, judge=False)
+    (change,) = find_single_changes(model, {"g": [1]})
+    assert (change.column, change.before, change.prediction) == ("g", 1, "b")
+    assert change.after in ("x", "1.2.3")
+
+
+def test_a_number_whose_range_overflows_is_not_changed(model):
+    search = ChangeSearch(model, read_typed_row(model, {"temperature": [37.9], "age": [40], "cough": ["none"]}))
+    search._ranges = {**search._ranges, "temperature": (-1.7e308, 1.7e308)}
+    assert "temperature" not in {change.column for change in search.change_numbers()}

@@ -321,6 +321,7 @@ def test_more_combinations_than_are_distinguished_are_pooled():
         (["height", "weight"], "blocks are lists of columns' names"),
         ("height,weight", "blocks are lists of columns' names"),
         ([["height", 3.5]], "blocks are lists of columns' names"),
+        (5, "blocks are lists of columns' names"),
         ([["height", 3]], "'3' is to be joined, and is not a column to learn from"),
     ],
 )

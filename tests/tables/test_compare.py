@@ -8,6 +8,7 @@ import pytest
 import deciban
 from deciban.errors import DecibanError, InputError
 from deciban.families.gaussian import Covariance
+from deciban.model.summarise_table import Rows
 from deciban.training.candidates import CANDIDATE_NAMES, check_candidates
 from deciban.training.row_draws import RowDraws, _interleave_classes
 from tests.tables.clinic import patients
@@ -210,3 +211,17 @@ def test_what_makes_no_sense_is_refused(wrong, words):
 def test_tables_that_nothing_can_be_learned_from_are_refused(table):
     with pytest.raises(DecibanError):
         deciban.compare(table, target="k", learners=["bayes", "gaussian"])
+
+
+def test_learners_without_a_column_are_refused_without_an_empty_reason():
+    table = {"x": np.arange(60.0) % 17, "k": (np.arange(60) % 17 > 8).astype(int)}
+    with pytest.raises(InputError, match=r"none of these learners has a column to learn from\. Hint"):
+        deciban.compare(table, target="k", learners=["full"], curve=False)
+
+
+def test_no_size_is_drawn_at_which_a_draw_has_one_class_only():
+    """A class of one row is often among those held out."""
+    codes = np.array([0] * 49 + [1], dtype=np.int32)
+    draws = RowDraws.of(Rows([], codes, None, np.arange(50)), 20, None)
+    assert all(len(set(codes[order[:size]].tolist())) == 2 for _, order in draws for size in draws.sizes)
+    assert len(RowDraws.of(Rows([], np.arange(50, dtype=np.int32) % 2, None, np.arange(50)), 20, None).sizes) > 1

@@ -10,6 +10,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.training.evaluate import Split
 from tests.cli.terminal import done
 
 RNG = np.random.default_rng(0)
@@ -124,6 +125,15 @@ def test_all_arguments_that_name_columns_take_numbers():
     )
     assert deciban.learning_curve(NUMBERED, target=3).target == "3"
     assert deciban.dependence(NUMBERED, target=3) is not None
+
+
+def test_groups_and_the_role_of_an_order_take_numbers_everywhere():
+    assert Split(3, 2).column == ("groups", "2")
+    task = Split.of(3, None, 1).plan(NUMBERED, target=3, roles={1: "number"})
+    assert {column.name: column.role for column in task.columns}["1"] == "number"
+    grouped = NUMBERED.assign(g=np.arange(60) // 10).rename(columns={"g": 5})
+    found = deciban.compare(grouped, target=3, groups=5, folds=2, learners=["bayes"], curve=False)
+    assert found.names == ["naive Bayes"]
 
 
 def test_a_target_that_is_no_name_is_refused():

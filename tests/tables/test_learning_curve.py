@@ -183,3 +183,14 @@ def test_rows_of_a_class_that_was_not_met_are_counted():
     assert curve.to_dict()["points"][0]["unknown"] == first.unknown
     assert "class not met" in str(curve)
     assert "left out of its log-loss" in str(curve)
+
+
+def test_labels_are_flipped_though_a_class_has_rows_without_weight_only():
+    points = {
+        "x": [i % 7 + 3 * (i % 2) for i in range(200)],
+        "odd": [*"ab"] * 99 + ["c"] * 2,
+        "w": [1] * 198 + [0] * 2,
+    }
+    curve = deciban.learning_curve(points, target="odd", weights="w", sizes=[100], flipped=0.2, numbers="number")
+    assert curve.sizes == (100,)
+    assert curve.reports[0][0].to_dict()["classes"] == ["a", "b"]

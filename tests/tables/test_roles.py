@@ -10,6 +10,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.training.column_roles import _infer_from_texts
 
 N = 600
 LABELS = ["a", "b"] * (N // 2)
@@ -214,3 +215,7 @@ def test_durations_that_vary_as_counts_do_are_numbers_for_an_estimator_too():
     seconds = rng().poisson(np.where(group == "a", 1.0, 4.0))
     model = deciban.NaiveBayes().fit(pa.table({"wait": pa.array(seconds, pa.duration("s"))}), group)
     assert model.roles_["wait"] in ("count", "number", "binned")
+
+
+def test_one_value_is_in_the_singular():
+    assert _infer_from_texts("it", pa.array(["red"] * 30)).reason == "1 different value"

@@ -128,3 +128,15 @@ def test_texts_that_mean_missing_are_texts():
         with pytest.raises(InputError, match=r"missing must be texts, not -99\. Hint: '-99'"):
             FileOptions.from_arguments({"missing": missing})
     assert FileOptions.from_arguments({"missing": "-99"}).missing == ("-99",)
+
+
+def test_a_class_in_the_last_block_whose_rows_have_no_weight_is_left_out(monkeypatch):
+    """The class is met when the block is read, and no row of the block is counted."""
+    from deciban.model import matrices
+
+    monkeypatch.setattr(matrices, "MAX_BLOCK_ROWS", 64)
+    monkeypatch.setattr(matrices, "MIN_BLOCK_ROWS", 64)
+    rows = {"x": [*range(64)] * 2, "w": [1.0] * 64 + [0.0] * 64, "y": ["a", "b"] * 32 + ["c"] * 64}
+    model = deciban.train(rows, target="y", weights="w", roles={"x": "number"}, judge=False)
+    assert model.classes == ["a", "b"]
+    assert model.ledger.rows.tolist() == [32, 32]

@@ -358,8 +358,24 @@ def test_the_number_of_threads_changes_nothing():
         summariser.n_jobs = jobs
         for _ in summariser.read(open_source(table)):
             pass
-        found.append(summariser.ledgers())
+        found.append(summariser.total_and_folds[1])
     assert found[0] == found[1]
+
+
+def test_folds_are_pooled_though_the_next_block_has_a_new_class():
+    """Blocks are read ahead: the classes of the next one may be known before the folds of this one are pooled."""
+    table = reviews(200)
+    task = plan(table, target="verdict", roles=ROLES)
+    pooled, plain = (task.summariser(4, FoldAssignment(4)) for _ in range(2))
+    for summariser in (pooled, plain):
+        for _ in summariser.read(open_source(table)):
+            pass
+    pooled.classes.encode(pa.array(["a new class"]))
+    pooled._pool_folds()
+    total, folds = pooled.total_and_folds
+    assert len(folds) == 1
+    assert total.schema.classes == plain.total_and_folds[0].schema.classes
+    assert total.rows.tolist() == plain.total_and_folds[0].rows.tolist()
 
 
 def test_a_file_is_read_as_its_bytes_are_given(tmp_path):

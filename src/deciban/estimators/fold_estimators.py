@@ -22,11 +22,12 @@ from deciban.estimators.gaussian_estimators import GaussianClassifier
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.naive_bayes import NaiveBayes
 from deciban.estimators.text_classifier import TextClassifier
-from deciban.ledger import Ledger
+from deciban.ledger import Ledger, Schema
 from deciban.linear.penalty_choice import CHOICE_FOLDS, exclude_single_fold_classes
 from deciban.metrics.calibration_fit import fit_temperature
 from deciban.metrics.intervals import bounded_losses
 from deciban.model.columns import Column, Layout
+from deciban.model.fold_ledgers import split_by_fold
 from deciban.scores.posterior import Finish
 from deciban.text import Words
 from deciban.training.column_roles import decide
@@ -351,7 +352,9 @@ class FoldEstimator(fold_models.RefittableRows):
         setattr(fine, self.est._prior_name, None)  # given priors are those of the estimator's own classes
         if self.is_table:
             fine._columns = tuple(self.columns)
-        return fold_models.split_by_fold(fine._summarise(rows, codes, weight), self.est.classes_, n_folds)
+        counted = fine._summarise(rows, codes, weight)
+        schema = Schema(tuple(np.asarray(self.est.classes_).tolist()), counted.schema.blocks)
+        return split_by_fold(counted, schema, n_folds)
 
     def score_each(self, index: RowIndex, ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows."""

@@ -118,7 +118,7 @@ class NaiveBayes(GenerativeClassifier):
         gathering.n_jobs = self.n_jobs
         for _ in gathering.read(source):
             pass
-        (ledger,) = gathering.ledgers()
+        ledger, _ = gathering.total_and_folds
         if self._columns is None:
             decided, kept, _ = decide(Layout(tuple(columns)), ledger, options)
             self._columns, ledger = tuple(decided), ledger.choose(kept)

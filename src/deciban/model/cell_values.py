@@ -40,16 +40,17 @@ def format_cell(batches: Sequence[Any], feature: Feature, row: int) -> str | Non
 
 
 def _read_column(batches: Sequence[Any], name: str, feature: Feature, n: int) -> list[Any]:
-    """Return n cells of a column, of a date the part that is the feature; None where one is missing."""
-    arrays = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
+    """Return the first n cells of a column, of a date the part that is the feature; None where one is missing."""
+    columns = [batch.column(name) for batch in batches if batch.schema.get_field_index(name) >= 0]
     cells: list[Any] = []
-    for array in arrays:
+    for column in columns:
+        array = column.slice(0, n - len(cells))
         if feature.part is None:
             cells += array.to_pylist()
         else:  # the code −1 stands for a missing date
             names = (*DATE_PARTS[feature.part], None)
             cells += [names[i] for i in extract_date_part(array, feature.part, feature.column)]
-    known = [None if cell is None or cell != cell else cell for cell in cells[:n]] if cells else [None] * n
+    known = [None if cell is None or cell != cell else cell for cell in cells] if cells else [None] * n
     return [_clip_cell(cell) for cell in known] if feature.role == "text" else known
 
 

@@ -186,7 +186,7 @@ class Layout:
 
     @property
     def n_cells(self) -> int:
-        """The number of cells of the features of the block `pairs`, the largest of all columns."""
+        """The largest number of cells of a column that has any: one more than its cuts or levels."""
         return max(len(cells) + 1 for cells in self.cells.values())
 
     def block_index(self, kind: Kind) -> int | None:

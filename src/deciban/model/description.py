@@ -133,7 +133,8 @@ class Description:
         for text in texts:
             columns = {name: counts[text] for name, counts in self.markers.items() if text in counts}
             shown = [f"{clip_text(name, 24)} {n}" for name, n in islice(columns.items(), SHOWN_MARKED_COLUMNS)]
-            more = f" and {len(columns) - len(shown)} more columns" if len(columns) > len(shown) else ""
+            n_more = len(columns) - len(shown)
+            more = f" and {n_more} more column{'' if n_more == 1 else 's'}" if n_more else ""
             cells = "1 cell" if sum(columns.values()) == 1 else f"{sum(columns.values())} cells"
             lines.append(f"{text} was read as missing in {cells}: {', '.join(shown)}{more}")
         return lines
@@ -306,4 +307,4 @@ def _format_summary(summary: FeatureSummary, heading: str) -> str:
 
 
 def _format_more(n: int, what: str) -> list[str]:
-    return [f"  … and {n} more {what}"] if n > 0 else []
+    return [f"  … and {n} more {what}" if n > 1 else "  … and 1 more"] if n > 0 else []

@@ -23,10 +23,12 @@ def find_differences(first: Model, second: Model) -> dict[str, Any]:
     """
     one, two = first.describe(), second.describe()
     facts, others = _describe(first, one), _describe(second, two)
+    changes = {part: _find_changes(facts[part], others[part]) for part in facts}
     return {
-        "same": first.ledger == second.ledger
-        and (first.options, first.roles, first.account) == (second.options, second.roles, second.account),
-        **{part: _find_changes(facts[part], others[part]) for part in facts},
+        "same": not any(changes.values())
+        and first.ledger == second.ledger
+        and (first.options, first.account) == (second.options, second.account),
+        **changes,
         "evidence": _compare_evidence(one, two),
     }
 

@@ -249,8 +249,6 @@ def _find_strongest_level(k: int, table: LevelTable, prior: Array, labels: NDArr
     seen = np.flatnonzero(table.counts.sum(axis=0) > 0)
     others = np.delete(np.arange(len(prior)), k)
     share = divide(prior[others], np.full(len(others), prior[others].sum()), 1 / len(others))
-    if not seen.size:
-        return None
     # ln θ_kv − ln Σ_l share_l θ_lv, the evidence for k against all others together
     with np.errstate(divide="ignore"):
         nats = table.log_theta[k, seen] - np.log(share @ np.exp(table.log_theta[np.ix_(others, seen)]))

@@ -15,7 +15,16 @@ def join_fold(label: str, fold: int) -> str:
     return f"{fold}:{label}"
 
 
-def split_by_fold(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledger]]:
+def split_by_fold(ledger: Ledger, schema: Schema, n_folds: int) -> list[Ledger]:
+    """Return the ledger of each fold, with this schema, from one in which class k of fold f is class k·F + f."""
+    index = np.arange(len(schema.classes)) * n_folds
+    return [
+        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
+        for f in range(n_folds)
+    ]
+
+
+def split_joined_folds(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledger]]:
     """Return the ledger of all rows and that of each fold, of one whose labels are those of `join_fold`."""
     pairs = [(label.partition(":")[2], int(label.partition(":")[0])) for label in map(str, ledger.schema.classes)]
     names = sort_classes({label for label, _ in pairs})
@@ -24,11 +33,7 @@ def split_by_fold(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledger]]:
     if not np.array_equal(places, np.arange(n)):  # some classes may be absent from some folds
         parts = tuple(part.map_classes(places, n) for part in ledger.parts)
         ledger = Ledger(ledger.schema, place_classes(ledger.rows, places, n), parts)
-    schema, index = Schema(tuple(names), ledger.schema.blocks), np.arange(0, n, n_folds)
-    folds = [
-        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
-        for f in range(n_folds)
-    ]
+    folds = split_by_fold(ledger, Schema(tuple(names), ledger.schema.blocks), n_folds)
     return _add_folds(folds, ledger.parts), folds
 
 

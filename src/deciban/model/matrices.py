@@ -165,7 +165,7 @@ def check_columns(
     present = set(source.columns)
     absent = [name for name in wanted if name not in present]
     if absent and not allow_missing:
-        more = f" (nor {len(absent) - 1} others)" if len(absent) > 1 else ""
+        more = f" (nor {len(absent) - 1} other{'s' if len(absent) > 2 else ''})" if len(absent) > 1 else ""
         raise InputError(
             f"{source.name} has no column {absent[0]!r}{more}, which the model needs"
             f"{did_you_mean(absent[0], source.columns) or '.'} "

@@ -314,7 +314,8 @@ class Model(ModelAlgebra):
     ) -> list[UnseenColumn]:
         """Return the columns with values that were not learned: how many, why, and the first of them with their rows.
 
-        These are levels never seen, numbers outside the learned range (`ranges`), and texts without a known word.
+        These are levels never seen, numbers outside the learned range (`ranges`), and texts without a known word. A
+        model with `unseen="error"` raises an InputError for the first level never seen.
 
         >>> import deciban
         >>> fruit = {"taste": ["sour", "sweet"] * 6, "kind": ["lemon", "plum"] * 6}
@@ -389,7 +390,7 @@ class Model(ModelAlgebra):
         by = "" if self.learner == "bayes" else f", {self.learner}"
         classes = f"{self.classes[:5]}{'…' if len(self.classes) > 5 else ''}"
         columns = f"{used} column{'' if used == 1 else 's'}"
-        return f"<Model: {self.target} in {classes} from {columns}{by}; weight {self.ledger.n_rows:g}>"
+        return f"<Model: {self.target} in {classes} from {columns}{by}; weight {self.ledger.n_rows:.10g}>"
 
     def _repr_html_(self) -> str:
         """Return classes, strongest columns and roles, for notebooks."""

@@ -126,7 +126,7 @@ class ModelAlgebra(RenamedAttributes):
 
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser | TableSummary) -> Self:
         """Add rows to this model, or subtract them from it, in place; return the model."""
-        self._replace_ledger(operation(self.ledger, rows.ledgers()[0]))
+        self._replace_ledger(operation(self.ledger, rows.total_and_folds[0]))
         self.origin = self.origin.combine(operation, rows.origin())
         return self
 

@@ -46,7 +46,7 @@ DAYS_OF_2024 = np.arange("2024-01-01", "2025-01-01", dtype="datetime64[D]")
 
 
 def open_rows(model: Model, source: Any, sql: str | None, reading: Mapping[str, Any]) -> Source:
-    """Open the rows that a model is to predict; `reading` may name a session of Spark that reads them."""
+    """Open the rows that a model is to predict; InputError for `keep` in `reading` if they are no table of Spark."""
     given = {name: value for name, value in reading.items() if name not in SPARK_ARGUMENTS}
     options = choose_reading(model, source, sql, FileOptions.from_arguments(given))
     opened = open_source(source, sql, options, reading.get("spark"))
@@ -99,6 +99,7 @@ def to_source_type(
 ) -> Any:
     """Return the predictions of all blocks in the source's type of object; a stream of Arrow batches for a file.
 
+    A mapping or NumPy array gives a NumPy array; an Arrow table gives a table, or an array of a single column.
     Each block is one-dimensional (a column named names[0]) or has a column for each name; names that are not texts
     stay as they are in pandas, and become texts elsewhere. `labels` are the labels that predictions are among, which
     may also be None.
@@ -136,12 +137,12 @@ def _name_like_columns(name: str, frame: Any) -> Any:
 
 
 def _to_arrow_array(values: NDArray[Any], labels: NDArray[Any] | None) -> Any:
-    """Return an Arrow array; labels have their own type, even where all of them are None."""
+    """Return an Arrow array of the type of `labels`, even where all values are None; of numbers if it is None."""
     return pa.array(values, type=None if labels is None else pa.array(labels).type)
 
 
 def to_stream(blocks: PredictionBlocks, names: Sequence[Any], labels: NDArray[Any] | None = None) -> Any:
-    """Return a reader of Arrow batches, one for each block of rows, computed when it is read."""
+    """Return a reader of Arrow batches, one for each block of rows; the first is computed now, others when read."""
 
     def batch(values: NDArray[Any]) -> Any:
         columns = [values] if values.ndim == 1 else [np.ascontiguousarray(column) for column in values.T]
@@ -167,8 +168,11 @@ def to_labels(names: Sequence[str], target_type: str) -> NDArray[Any]:
 
 
 def sample_table(model: Model, n: int, rng: np.random.Generator) -> Any:
-    """Return a table of n rows: the columns in the order of the training table, the target last."""
-    if n < 0:
+    """Return an Arrow table of n rows: the columns in the order of the training table, the target last.
+
+    Skipped columns are left out, and texts whose words overlap or were hashed; InputError for n < 0.
+    """
+    if not isinstance(n, (int, np.integer)) or n < 0:
         raise InputError(f"n rows are drawn for a whole number n ≥ 0, not {n!r}")
     model._scorer.require_density("rows to draw")
     parts, codes = model._naive.sample(n, rng)

@@ -148,9 +148,8 @@ class PriorParameters(FeatureParameters):
     def write_quotient(self, k: int) -> str:
         """Return the prior as the quotient of counts, "9/14"; the number where it is another."""
         n, total, _, prior = (float(figure[k, 0]) for figure in self.figures.values())
-        return (
-            format_quotient(n, total) if total and np.isclose(n / total, prior, rtol=1e-9) else format_decimal(prior)
-        )
+        is_quotient = total > 0 and np.isclose(n / total, prior, rtol=1e-9, atol=0)
+        return format_quotient(n, total) if is_quotient else format_decimal(prior)
 
     def sections(self) -> list[Section]:
         """Return the counts, their shares and the prior."""

@@ -246,7 +246,7 @@ class ArithmeticWriter:
             return unit.what, [f"({q}){times}" if times else q for q in (parameters.write_quotient(k, 0) for k in K)]
         if kind == "pairs":
             return "dependence", list(map(format_power, logs))
-        if kind == "scatter" or unit.feature is None:
+        if kind == "scatter":
             return unit.what, ["N(x; μ, Σ)"] * self.n_classes
         if kind == "moments":
             return unit.what, self._write_densities(unit, x, logs)

@@ -48,16 +48,16 @@ class Predictions:
         types += [self.labels.type, *([pa.float64()] * (len(added) - 1))]
         self.schema = pa.schema(list(zip([*view.copied, *added], types)))
 
-    def stream(self, allow: bool, called: Counter[str]) -> Iterator[Any]:
-        """Yield a batch for each block of rows; add the number of rows of each prediction to `called`.
+    def stream(self, allow_missing: bool, n_predicted: Counter[str]) -> Iterator[Any]:
+        """Yield a batch for each block of rows; add the rows of each prediction, or `UNDECIDED`, to `n_predicted`.
 
-        `allow`: columns of the model may be absent.
+        `allow_missing`: columns of the model may be absent.
         """
-        for batches, parts in self.model._read_blocks(self.view, allow, self.monitor):
+        for batches, parts in self.model._read_blocks(self.view, allow_missing, self.monitor):
             log_p = self.model._score(parts, "log_posterior")
             winner = self.model._decide(parts, log_p, self.rule, self.reject_novel)
             counts = np.bincount(winner + 1, minlength=len(self.labels) + 1).tolist()
-            called.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
+            n_predicted.update(dict(zip([UNDECIDED, *map(str, self.model.classes)], counts)))
             p, undecided = (round_probabilities if self.is_rounded else limit_probabilities)(log_p), winner < 0
             columns = self.view.copied_columns(batches)
             columns.append(self.labels.take(pa.array(winner, mask=undecided)))

@@ -48,7 +48,6 @@ class RowReader:
 
     def __init__(self, model: Model) -> None:
         self._model, layout = model, model._layout
-        self._columns = {name for feature in layout.features_by_block() for name in feature.columns}
         self._texts = list(layout.texts)
         self._vocabularies = vocabularies(model._scorer.outline) if self._texts else []
         self._forms: Sequence[Any] = (

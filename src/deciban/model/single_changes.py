@@ -15,6 +15,7 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.model.columns import BLOCKS, split_levels
 from deciban.model.table_explanations import TableExplanation, explain_rows
+from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import RowRange
 from deciban.sources.source import Source, open_source
 
@@ -193,9 +194,7 @@ class ChangeSearch:
     def _find_nearest(self, grids: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
         """Return for each number the nearest value that flips, after the last value before it that does not."""
         tried = [(name, value) for name, grid in grids.items() for value in grid]
-        flips = dict.fromkeys(tried, False) | {
-            change: not np.isnan(p[0]) for change, p in zip(tried, self._try(tried))
-        }
+        flips = {change: not np.isnan(p[0]) for change, p in zip(tried, self._try(tried))}
         found: dict[str, tuple[float, float]] = {}
         for name, grid in grids.items():
             before = self._row[name]
@@ -235,10 +234,10 @@ class ChangeSearch:
         return all(math.isfinite(value) and float(value).is_integer() for value in known)
 
     def _list_number_columns(self) -> list[str]:
-        """Return the columns of numbers whose range is known."""
+        """Return the columns of numbers whose range is known and has a finite width."""
         levels = BLOCKS["levels"]
         names = [c.name for c in self._model.columns if c.modelled_features and c.role not in (*levels, "text")]
-        return [name for name in names if name in self._ranges]
+        return [name for name in names if name in self._ranges and math.isfinite(self._measure_range(name))]
 
     def _list_levels(self) -> dict[str, list[Any]]:
         """Return the learned levels of each flag and category, as its cells have them."""
@@ -276,23 +275,22 @@ def _to_cell(level: str, before: Any, is_numeric: bool) -> Any:
     """Return a level as the cells of its column have it."""
     if isinstance(before, bool):
         return level.lower() == "true"
-    if is_numeric or (isinstance(before, (int, float)) and re.fullmatch(r"-?[0-9.]+", level)):
+    if is_numeric or (isinstance(before, (int, float)) and re.fullmatch(r"-?[0-9]*\.?[0-9]+", level)):
         number = float(level)
         return int(number) if isinstance(before, int) and number.is_integer() else number
     return level
 
 
 def _repeat_cell(cell: Any, n: int, changed: Mapping[int, Any]) -> Any:
-    """Return a column of n cells, all alike but for the changed ones; of doubles where any of them is one."""
-    if any(isinstance(value, float) for value in (cell, *changed.values())):
-        cell, changed = _to_double(cell), {i: _to_double(value) for i, value in changed.items()}
+    """Return a column of n cells, all alike but for the changed ones; of texts, or doubles, where any is one."""
+    given = [cell, *changed.values()]
+    if any(isinstance(value, str) for value in given):
+        given = [value if value is None or isinstance(value, str) else format_label(value) for value in given]
+    elif any(isinstance(value, float) for value in given):
+        given = [None if value is None else float(value) for value in given]
     if not changed:
-        return pa.repeat(cell, n) if cell is not None else pa.nulls(n)
-    cells = [cell] * n
-    for i, value in changed.items():
+        return pa.repeat(given[0], n) if given[0] is not None else pa.nulls(n)
+    cells = given[:1] * n
+    for i, value in zip(changed, given[1:]):
         cells[i] = value
     return pa.array(cells)
-
-
-def _to_double(cell: Any) -> float | None:
-    return None if cell is None else float(cell)

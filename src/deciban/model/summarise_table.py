@@ -16,7 +16,7 @@ from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.schema import sort_classes
 from deciban.model.columns import Feature, FeatureBlock, Layout
-from deciban.model.fold_ledgers import join_fold, split_by_fold
+from deciban.model.fold_ledgers import join_fold, split_joined_folds
 from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.model.model_options import Origin
@@ -223,7 +223,8 @@ class TableSummariser:
     def _pool_folds(self) -> None:
         """Add up the statistics of all folds in place, as if there were one fold."""
         assert self.sums is not None
-        K, F = len(self.classes), self.n_folds
+        F = self.n_folds
+        K = len(self.rows) // F  # the next block, which is read ahead, may have added classes
         for counter in self.word_counters:
             counter.merge_classes(np.repeat(np.arange(K, dtype=np.int32), F))
         self.sums = [
@@ -236,10 +237,6 @@ class TableSummariser:
         counts, learned = (self.n_read, self.n_without_class), LearnedRows.of(self.hasher.hashes)
         return Origin(*counts, markers=self.marker_counts, extremes=self.extremes, learned=learned)
 
-    def ledgers(self) -> list[Ledger]:
-        """Return the ledger of each fold; see `total_and_folds`."""
-        return self.total_and_folds[1]
-
     @cached_property
     def total_and_folds(self) -> tuple[Ledger, list[Ledger]]:
         """The ledger of all rows, and that of each fold; classes and levels are sorted.
@@ -249,7 +246,7 @@ class TableSummariser:
         ledger = self.ledger_by_fold()
         if ledger is None:
             raise InputError(describe_empty_table(self.n_read, self.n_without_class, self.target, self.weights))
-        return split_by_fold(ledger, self.n_folds)
+        return split_joined_folds(ledger, self.n_folds)
 
     def ledger_by_fold(self) -> Ledger | None:
         """Return the ledger in which class and fold are one label (`join_fold`); None where no row was counted.
@@ -259,13 +256,13 @@ class TableSummariser:
         if self.sums is None:
             return None
         F, weight = self.n_folds, self.rows.reshape(-1, self.n_folds).sum(axis=1)
-        known = [k for k in range(len(self.classes)) if weight[k] > 0 or self.declared is not None]
+        known = [k for k, w in enumerate(weight) if w > 0 or self.declared is not None]
         names = {self.classes.list[k]: k for k in known}
         labels = sort_classes(names)
         index = np.array([names[label] * F + f for label in labels for f in range(F)], dtype=np.intp)
         texts = []
         while self.word_counters:
-            vocabulary, bags = self.word_counters.pop(0).bags(len(self.classes) * F)  # frees the counter's memory
+            vocabulary, bags = self.word_counters.pop(0).bags(len(self.rows))  # frees the counter's memory
             is_ordered = np.array_equal(index, np.arange(bags.n_classes))
             texts.append((vocabulary, bags if is_ordered else bags.take_classes(index)))
         ranks, dense = self.level_ranks(), [part.take_classes(index) for part in self.sums]

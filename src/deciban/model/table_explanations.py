@@ -81,7 +81,7 @@ def _format_words(documents: TextExplanation, row: int) -> list[str]:
         line = f"{'':{INDENT}}{word.shown:<{width}}  {word.times:>3}×  {format_decibans(word.decibans)}  "
         lines.append(line + in_context(documents.texts[row], word, LINE_WIDTH - len(line)))
     left = len(words) - len(shown)
-    return lines + ([f"{'':{INDENT}}… and {left} words more"] if left else [])
+    return lines + ([f"{'':{INDENT}}… and {left} more word{'' if left == 1 else 's'}"] if left else [])
 
 
 def explain_rows(

@@ -21,7 +21,7 @@ from deciban.errors import InputError
 from deciban.ledger import Ledger, Needs, Schema
 from deciban.ledger.hashing import hash_rows_of_part
 from deciban.model.columns import Layout
-from deciban.model.fold_ledgers import join_fold, split_by_fold
+from deciban.model.fold_ledgers import join_fold, split_joined_folds
 from deciban.model.learned_rows import MAX_HASHED_ROWS, MIN_SOURCE_ROWS, LearnedRows
 from deciban.model.matrices import row_blocks
 from deciban.model.model_options import Origin
@@ -57,11 +57,7 @@ class TableSummary:
     def total_and_folds(self) -> tuple[Ledger, list[Ledger]]:
         """The ledger of all rows, and that of each fold; see `TableSummariser.total_and_folds`."""
         assert self.ledger is not None
-        return split_by_fold(self.ledger, self.n_folds)
-
-    def ledgers(self) -> list[Ledger]:
-        """Return the ledger of each fold."""
-        return self.total_and_folds[1]
+        return split_joined_folds(self.ledger, self.n_folds)
 
     def origin(self) -> Origin:
         """Return the origin of a model of these rows; the parts of the table are one source of learned rows."""

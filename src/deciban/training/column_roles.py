@@ -227,8 +227,8 @@ def _infer_from_numbers(name: str, values: Any, levels: bool) -> Column:
         return Column(name, role, f"{', '.join(first)} or {last}", numeric=True)
     if whole_numbers and (reason := find_number_identifier(name, values, distinct)):
         return Column(name, "skip", reason)
-    is_finite = distinct[0] >= 0 and distinct[-1] < np.inf
-    if whole_numbers and is_finite and values.var() <= MAX_DISPERSION * values.mean():
+    may_be_counts = whole_numbers and distinct[0] >= 0 and distinct[-1] < np.inf
+    if may_be_counts and values.var() <= MAX_DISPERSION * values.mean():
         return Column(name, "count", "whole numbers ≥ 0")
     return Column(name, "number", "numbers")
 
@@ -248,7 +248,7 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     lower = {value.lower() for value in values}
     if any(lower <= set(pair) for pair in FLAG_VALUES):
         return Column(name, "flag", " or ".join(sorted(values)))
-    return Column(name, "category", f"{distinct} different values")
+    return Column(name, "category", f"{distinct} different value{'' if distinct == 1 else 's'}")
 
 
 def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:

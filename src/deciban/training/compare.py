@@ -104,7 +104,8 @@ def compare(
     numbers = list_gaussian_columns(trained.task, settings)
     candidates = list(make_candidates(trained.task, trained.total.schema, names, C, numbers, notes))
     if not candidates:
-        raise InputError(f"none of these learners has a column to learn from ({'; '.join(notes)})")
+        why = f" ({'; '.join(notes)})" if notes else ""
+        raise InputError(f"none of these learners has a column to learn from{why}. Hint: learners=['bayes']")
     assert trained.sample is not None
     draws_of_rows = None if curves is None else RowDraws.of(trained.sample, *curves)
     rows = CandidateRows(trained.task.layout, trained.sample, candidates)

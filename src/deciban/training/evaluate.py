@@ -145,12 +145,12 @@ class Split:
     def column(self) -> tuple[Literal["groups", "order"], str] | None:
         """The use and name of the column that assigns rows to folds; None where they are stratified by class."""
         if self.groups is not None:
-            return "groups", self.groups
+            return "groups", to_name(self.groups)
         return None if self.order is None else ("order", self.order)
 
     def plan(self, source: Any, **arguments: Any) -> Task:
         """Plan a task; the column of groups, or of an order unless it has a role, is checked and not learned from."""
-        roles = arguments.get("roles") or {}
+        roles = set(map(to_name, arguments.get("roles") or {}))
         unlearned = [] if self.column is None or self.order in roles else [self.column[1]]
         task = plan(source, unlearned=unlearned, **arguments)
         if self.column is not None:
@@ -262,7 +262,7 @@ def _check_split(split: Split, method: str | None) -> None:
 def _evaluate_parts(task: Task, split: Split, method: str | None) -> Report:
     """Evaluate models of a table that lies on many machines on a uniform sample of its rows, in one pass over it."""
     if split.folds is None or split.column is not None:
-        name = "folds='loo'" if split.folds is None else f"{split.column[0]}=" if split.column else ""
+        name = "folds='loo'" if split.column is None else f"{split.column[0]}="
         raise InputError(
             f"{name} needs all rows on one machine, and those of {task.source.name} lie on many. "
             f"Hint: folds=10, by a hash of each row's place; or a sample of the rows, frame.sample(0.01).toArrow()"

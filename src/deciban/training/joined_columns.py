@@ -1,7 +1,7 @@
 """Blocks of joined columns: numbers that share a Gaussian, flags and categories whose combinations are levels."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +69,7 @@ def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[
     if blocks is None:
         return []
     wrong = f"blocks are lists of columns' names, [['height', 'weight'], …], or 'numbers'; not {blocks!r}"
-    if isinstance(blocks, (str, Mapping)):
+    if isinstance(blocks, (str, Mapping)) or not isinstance(blocks, Iterable):
         raise InputError(wrong)
     for block in blocks:
         is_list = isinstance(block, Sequence) and not isinstance(block, str)

@@ -39,7 +39,7 @@ AUTO_NAMES = ("bayes", "tan", "aode", *QUICK_COVARIANCES, "logistic", "evidence"
 
 @dataclass(frozen=True)
 class LearnerChoice:
-    """The chosen learner, and the calibrated log-loss in inner folds of all that were tried; `notes`: of others.
+    """The chosen learner, and the calibrated log-loss in inner folds of all that were tried; `notes` name others.
 
     >>> str(LearnerChoice("AODE", {"naive Bayes": 0.41, "AODE": 0.375}, {"learner": "aode"}))
     'AODE, chosen in 5 inner folds by log-loss: AODE 0.375, naive Bayes 0.410'
@@ -57,21 +57,20 @@ class LearnerChoice:
         return f"{self.name}, chosen in {INNER_FOLDS} inner folds by log-loss: {tried}{notes}"
 
 
-def list_candidates(task: Task, schema: Schema, notes: list[str]) -> list[Candidate]:
+def list_candidates(task: Task, schema: Schema) -> list[Candidate]:
     """Return the candidates that a table has columns for; Gaussians are of numbers whose role is open or `number`."""
     joined = any(column.block for column in task.columns)
     given = {column.name: column.role for column in task.columns if column.role in ("binned", "count")}
     numbers = list_gaussian_columns(task, {"roles": given, "blocks": joined})
-    found = list(make_candidates(task, schema, AUTO_NAMES, task.C, numbers, notes))
+    found = list(make_candidates(task, schema, AUTO_NAMES, task.C, numbers, notes=[]))
     tied = [each for each in found if "covariance" in each.arguments]
     return [each for each in found if each not in tied[1:]]
 
 
 def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoice, Candidate]:
-    """Choose among the candidates by inner folds of the rows, within the seconds of the task."""
+    """Choose among the candidates by inner folds of the rows, in the task's seconds; InputError if there are none."""
     fold = assign_inner_folds(rows, INNER_FOLDS)
-    notes: list[str] = []
-    candidates = list_candidates(task, schema, notes)
+    candidates = list_candidates(task, schema)
     if not (fold >= 0).any():
         raise InputError("learner='auto' compares learners in folds, and no class has rows in two of them")
     folded = CandidateRows(task.layout, replace(rows, fold=fold), candidates)

@@ -46,7 +46,8 @@ class RowDraws:
         draws = cls(rows.codes, n_draws, n_held, ())
         sizes = list_doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes
         classes = (rows.codes[order] for _, order in draws)
-        until_two_classes = (int(np.argmax(codes != codes[0])) + 1 for codes in classes)
+        is_other = (codes != codes[0] for codes in classes)
+        until_two_classes = (int(np.argmax(other)) + 1 if other.any() else n for other in is_other)
         fewest = max(until_two_classes, default=0) if n_held else n
         return replace(draws, sizes=tuple(size for size in sizes if size >= fewest))
 

@@ -196,14 +196,14 @@ class Prefixes:
         rows = None if sample is None else sample[is_drawn(sample.number, HELD_OUT_SHARE)]
         if rows is None or not len(rows.codes):
             raise InputError(
-                f"{task.source.name} has {trained.n_learned} rows with a class, too few to hold some out. "
+                f"{task.source.name} has too few rows with a class, {trained.n_learned}, to hold some out. "
                 f"Hint: evaluate(…, folds='loo') evaluates on every row"
             )
         prefixes = zip(np.cumsum(self.counts[:-1]).tolist(), enumerate(accumulate(trained.folds[:-1])))
         points = {n: prefix for n, prefix in prefixes if n >= self.min_rows}
         if not points:
             raise InputError(
-                f"{task.source.name} has {trained.n_learned} rows with a class, too few for a learning curve. "
+                f"{task.source.name} has too few rows with a class, {trained.n_learned}, for a learning curve. "
                 f"Hint: sizes=[{max(1, int(self.counts[:-1].sum()))}], or evaluate(…, folds='loo')"
             )
         reports = []
@@ -244,6 +244,7 @@ class FlippedLabels(SourceView):
         for batch in self.source.batches(wanted):
             place = batch.schema.get_field_index(self.target)
             codes = names.encode(batch.column(place))
+            codes[codes == len(names)] = -1  # a class of rows without a weight only
             number = np.arange(read, read + len(codes))
             read += len(codes)
             flipped = self.flip(codes, number)
@@ -320,7 +321,7 @@ def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[st
     d = len(task.layout.features_by_block())
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
-            f"dependence is measured between 2 to {MAX_DEPENDENCE_FEATURES} features, and {task.source.name} has {d} "
+            f"dependence needs 2 to {MAX_DEPENDENCE_FEATURES} features, and {task.source.name} has {d} "
             f"besides {task.target!r} that are not texts. "
             f"Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )

@@ -25,6 +25,7 @@ from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
 from deciban.model.columns import Column, FeatureBlock, Layout
+from deciban.model.fold_ledgers import split_by_fold
 from deciban.model.matrices import stack_columns
 from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
@@ -35,7 +36,7 @@ from deciban.training.column_roles import decide
 from deciban.training.structure import without_cells
 from deciban.training.task import Task
 from deciban.validation.covariance_choice import MIXINGS, SHRINKAGES, CovarianceSettings, choose_covariance
-from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold, split_by_fold
+from deciban.validation.fold_models import ledgers_before_each, ledgers_excluding_each, score_by_fold
 
 DecidedColumns = Mapping[str, Column]
 """Columns whose roles are decided, by their names."""
@@ -55,7 +56,7 @@ def count_parts(task: Task, schema: Schema, rows: Rows, part: NDArray[np.int32],
     needs = task.options.assumption(task.layout).needs
     blocks = zip(needs, task.layout.blocks, schema.blocks, rows.columns)
     parts = [_count_block(*block, codes, rows.weight, K, task.options.words) for block in blocks]
-    return split_by_fold(Ledger(schema, weight, tuple(parts)), schema.classes, n_parts)
+    return split_by_fold(Ledger(schema, weight, tuple(parts)), schema, n_parts)
 
 
 def _count_block(

@@ -104,7 +104,7 @@ class Task:
 
     @cached_property
     def layout(self) -> Layout:
-        """The features of each block; undecided numbers are in two."""
+        """The features of each block; undecided numbers are in two blocks, countable ones in three."""
         return Layout(tuple(self.columns))
 
     @property

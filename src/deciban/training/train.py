@@ -201,7 +201,7 @@ class Trained:
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
     def calibrate(self, method: str | None, scored: TableFoldScores) -> CalibrationResult:
-        """Fit a calibration to the scored sample; return ln p(k|x) alone without a method, or known classes."""
+        """Fit a calibration to the scored sample; without a method, or known classes for "auto", ln p(k|x) alone."""
         log_posterior: Array = scored.finish("log_posterior")
         if method is None:
             return CalibrationResult(None, log_posterior)
@@ -274,11 +274,11 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
 
     A table of one class is an InputError.
     """
-    classes = read.total.schema.classes
+    classes, n = read.total.schema.classes, read.n_learned
     if len(classes) < 2:
         raise InputError(
-            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {read.n_learned} rows; a "
-            f"classifier needs two. "
+            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {n} row{'' if n == 1 else 's'}; "
+            f"a classifier needs two. "
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.families.family import log
 from deciban.generative import GenerativeModel
-from deciban.ledger import Bags, Grid, Ledger, Schema, Statistic, Tallies
+from deciban.ledger import Bags, Grid, Ledger, Statistic, Tallies
 from deciban.scores import finish
 from deciban.scores.posterior import Finish
 from deciban.validation import closed_form_counts  # noqa: F401  registers the closed forms of its families
@@ -36,16 +36,6 @@ MAX_REFITTED_ROWS = 10_000
 RowIndex = NDArray[np.intp]
 
 ModelT = TypeVar("ModelT")
-
-
-def split_by_fold(ledger: Ledger, classes: Sequence[Any], n_folds: int) -> list[Ledger]:
-    """Return the ledger of each fold, from one in which class k of fold f was counted as class k·F + f."""
-    schema = Schema(tuple(np.asarray(classes).tolist()), ledger.schema.blocks)
-    index = np.arange(len(classes)) * n_folds
-    return [
-        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
-        for f in range(n_folds)
-    ]
 
 
 def ledgers_excluding_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
