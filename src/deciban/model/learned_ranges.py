@@ -22,8 +22,8 @@ Range = tuple[float, float]
 def bound_ranges(layout: Layout, ledger: Ledger) -> dict[str, Range]:
     """Return a range of each column of numbers that its values cannot have left, by its statistic.
 
-    Values of a grid lie in its cells. Of n values with the mean μ and squares M2 none is further from μ than
-    √(M2 (n − 1)/n) (Samuelson 1968), if no weight is below 1. Counts lie between 0 and their sum.
+    Values of a grid lie in its cells. If no weight is below 1, none of n values with the mean μ and squares M2 is
+    further from μ than √(M2 (n − 1)/n) (Samuelson 1968), and counts lie between 0 and their sum.
     """
     found: dict[str, Range] = {}
     for (kind, features), part in zip(layout.blocks, ledger.parts):

@@ -158,14 +158,12 @@ def hash_numbers(x: NDArray[np.float64]) -> Hashes:
 def hash_levels(codes: NDArray[Any], names: Sequence[str]) -> Hashes:
     """Return the hash of the name of each code; −1 is missing, a code without a name was never learned."""
     used, inverse = np.unique(codes, return_inverse=True)
-    table = [
-        MISSING_HASH
-        if v < 0
-        else UNKNOWN_HASH
-        if v >= len(names)
-        else hash_word(names[v].encode("utf-8", SURROGATES))
+    known = [
+        hash_word(names[v].encode("utf-8", SURROGATES)) if v < len(names) else UNKNOWN_HASH
         for v in used.tolist()
+        if v >= 0
     ]
+    table = [MISSING_HASH] * (len(used) - len(known)) + known
     return np.array(table, dtype=np.uint64)[inverse.reshape(-1)]
 
 

@@ -137,7 +137,8 @@ class ModelAlgebra(RenamedAttributes):
                 model._scorer.refuse_sums(what)
 
     def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; held-out results are dropped, and a calibration is, with a warning."""
+        """Replace the ledger; drop held-out results, and a calibration with a warning; InputError for given priors
+        of another number of classes."""
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(

@@ -93,7 +93,7 @@ class Options:
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
     def assumption(self, layout: Layout) -> Assumption:
-        """Return the assumption with a family for each block of features."""
+        """Return the assumption with a family for each block; InputError for alpha="auto" with words not counted."""
         families = tuple(self._make_family(kind, features, layout) for kind, features in layout.blocks)
         if self.auto and layout.texts and not self.words.has_integer_values:
             raise InputError(
@@ -157,17 +157,20 @@ def list_pseudo_counts(layout: Layout, families: Sequence[Any]) -> dict[str, flo
 
 
 def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
-    """Return the class prior of a name, or of a share for each class."""
+    """Return the class prior of a name (None: empirical), or of a share for each class; InputError for others."""
     if given is None or isinstance(given, ClassPrior):
         return given or ClassPrior()
     if isinstance(given, str):
         if given not in ("empirical", "smoothed", "uniform"):
             raise InputError(f"a prior is empirical, smoothed, uniform or a share for each class, not {given!r}")
         return ClassPrior(given)  # type: ignore[arg-type]
-    if not hasattr(given, "items") and (not hasattr(given, "__len__") or len(given) != len(classes)):
-        raise InputError(f"a prior is a name, or a share for each of the {len(classes)} classes; not {given!r}")
-    shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given))
-    named = {format_label(label): float(share) for label, share in shares.items()}
+    try:
+        shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given, strict=True))
+        named = {format_label(label): float(share) for label, share in shares.items()}
+    except (TypeError, ValueError):
+        raise InputError(
+            f"a prior is a name, or a share for each of the {len(classes)} classes; not {given!r}"
+        ) from None
     for label in (*named, *map(str, classes)):
         if label not in named:
             raise InputError(f"no prior is given for class {label!r}. Hint: name every class")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """The prediction of a row, and the evidence of its columns for one class against another."""
+    """The prediction of a row, numbered from 1, and the evidence of its columns for one class against another."""
 
     row: int
     prediction: Any

@@ -74,10 +74,6 @@ class RowSample:
             return RowSample(self.keys, self.table, limit)
         return RowSample(self.keys[kept], self.table.take(from_numpy(kept)).combine_chunks(), limit)
 
-    def folds(self, n_folds: int) -> NDArray[np.int32]:
-        """Return the fold of each row."""
-        return assign_folds_by_key(self.keys, n_folds)
-
 
 def concatenate_samples(samples: Sequence[RowSample], limit: int) -> RowSample:
     """Return the rows of all samples as one sample with this limit."""

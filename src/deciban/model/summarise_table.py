@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError, did_you_mean, list_names
+from deciban.errors import InputError
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
@@ -24,7 +24,7 @@ from deciban.model.row_samples import RowSampler
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.cell_conversion import BAD_CELLS_HINT
 from deciban.sources.markers import WithoutMarkers
-from deciban.sources.source import ColumnReading, Source, role_hint
+from deciban.sources.source import ColumnReading, Source, check_column, role_hint
 from deciban.text import WordCounter, Words
 
 MAX_FOLD_CELLS = 1 << 25
@@ -126,11 +126,8 @@ class TableSummariser:
 
     def _check_required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):
-            if name is not None and name not in source.columns:
-                raise InputError(
-                    f"{source.name} has no column {name!r} for the {what}{did_you_mean(name, source.columns) or '.'} "
-                    f"Its columns: {list_names(source.columns)}"
-                )
+            if name is not None:
+                check_column(source, name, f" for the {what}")
         return check_columns(source, self.layout.readings(), False) | choose_label_readings(self.target, self.weights)
 
     def _encode(self, batches: Sequence[Any]) -> Rows:

@@ -194,7 +194,7 @@ class WeightSummariser(BlockSummariser):
 
 
 def find_telltales(model: Model, label: Any, n: int, column: str | None) -> list[Telltale]:
-    """Return the n words with the strongest evidence for a class in a column of texts."""
+    """Return the n words with the strongest evidence for a class in a column of texts; UndefinedError for hashes."""
     text = _find_text_index(model, column)
     naive = model._naive.unsolved()
     known = [str(name) for name in naive.schema.classes]

@@ -75,15 +75,10 @@ def summarise(task: Task, progress: Progress | None) -> tuple[Task, TableSummari
     from deciban.sql.summarise import DatabaseSummariser
 
     summariser = task.summariser(1)
-    streamed = DatabaseSummariser(summariser, _get_view(task), task.options).run(progress)
+    assert isinstance(task.source, WithoutMarkers)
+    streamed = DatabaseSummariser(summariser, task.source, task.options).run(progress)
     columns = [_note_streamed(column) if column.name in streamed else column for column in task.columns]
     return replace(task, columns=columns), summariser
-
-
-def _get_view(task: Task) -> WithoutMarkers:
-    """Return the source of a task, which is a view of a database's table without markers of missing values."""
-    assert isinstance(task.source, WithoutMarkers)
-    return task.source
 
 
 def _note_streamed(column: Column) -> Column:
@@ -94,7 +89,7 @@ def _note_streamed(column: Column) -> Column:
 def draw_folds(task: Task, total: Ledger, n_rows: int, n_folds: int) -> SampledFolds:
     """Draw a sample of the n learned rows of a table at random, and divide it into folds.
 
-    No folds are returned where their ledgers would take too much memory.
+    Neither rows nor folds are returned where the ledgers of the folds would take too much memory.
     """
     if sum(array.size for part in total.parts for array in part.arrays().values()) * n_folds > MAX_FOLD_CELLS:
         return SampledFolds(None, [], None)
@@ -115,7 +110,8 @@ def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:
     """Return at most `MAX_FETCHED_ROWS` learned rows, each with the same probability, coded by the ledger's names."""
     from deciban.sql.statements import random_share
 
-    view, table = _get_view(task), find_database(task.source)
+    view, table = task.source, find_database(task.source)
+    assert isinstance(view, WithoutMarkers)
     assert table is not None
     share = OVERSAMPLING * MAX_FETCHED_ROWS / max(1, n_rows)
     if share < 1:

@@ -189,7 +189,7 @@ class Prefixes:
         return fold
 
     def evaluate(self, task: Task, progress: Progress | None) -> tuple[tuple[int, ...], tuple[Report, ...]]:
-        """Train a model for each size; return the numbers of rows that they learned, and the reports on them."""
+        """Train a model for each size; return the rows that each learned, and its report; InputError for few rows."""
         trained = train_task(task, len(self.ends) + 1, progress, self)
         trained.check_folds(len(self.ends) + 1, "sizes")
         sample = trained.sample

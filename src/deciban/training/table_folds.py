@@ -130,7 +130,7 @@ def solve_ledger(
 ) -> FoldModel:
     """Return the naive Bayes model of a ledger, all undecided roles decided by it but those of `decided` columns.
 
-    `rows` are some of the ledger's rows, from which a mixed covariance is chosen.
+    `rows` are some of the ledger's rows, from which a mixed covariance is chosen; it is refused without them.
     """
     columns, kept, _ = decide(task.layout, ledger, task.options, decided)
     if task.structure == "naive" and task.layout.cells:
@@ -148,7 +148,7 @@ def solve_ledger(
 def choose_mixed_covariance(options: Options, model: GenerativeModel, rows: Rows | None) -> Options:
     """Return the options with λ and γ of joined numbers, chosen by leave-one-out of these rows of the model.
 
-    The columns that are not joined are not taken into account; of several blocks the largest is.
+    The columns that are not joined are not taken into account; of several blocks the largest is. InputError for None.
     """
     if rows is None:
         raise InputError(
@@ -169,7 +169,7 @@ def learn(task: Task, ledger: Ledger, rows: Rows | None, decided: DecidedColumns
 
     `ledger` is that of the rows (`count_rows`, if they have not been counted), and all that naive Bayes needs; `rows`
     are the rows, or a uniform sample of them, with the columns of all blocks of the task's layout and codes by the
-    names of `ledger.schema`. The roles of `decided` columns stay.
+    names of `ledger.schema`; a learner of rows refuses None. The roles of `decided` columns stay.
     """
     if not task.needs_rows:
         return solve_ledger(task, ledger, decided, rows)

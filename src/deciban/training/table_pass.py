@@ -17,8 +17,8 @@ from deciban.model.columns import Layout
 from deciban.model.matrices import Matrices, check_columns
 from deciban.model.model import Model
 from deciban.model.model_options import Origin
-from deciban.model.row_samples import RowSample, SampleSize
-from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser
+from deciban.model.row_samples import RowSample, SampleSize, assign_folds_by_key
+from deciban.model.summarise_table import FoldAssigner, Progress, Rows, TableSummariser, choose_label_readings
 from deciban.model.table_summaries import NO_SAMPLE, SummaryPlan, sample_rows
 from deciban.scorer import vocabularies
 from deciban.sources.arrow_sources import Frame
@@ -76,8 +76,11 @@ def read_table(task: Task, n_folds: int, progress: Progress | None, assign: Fold
 
 def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     """Have a table summarised by the machines that have its parts."""
-    size = sample_size(task) if n_folds > 1 or task.uses_rows else NO_SAMPLE
-    summary = plan_summary(task, n_folds, size).summarise_all(task.source)
+    factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
+    size = choose_sample_size(task.layout, factor) if n_folds > 1 or task.uses_rows else NO_SAMPLE
+    needs, words = task.options.assumption(task.layout).needs, task.options.words
+    plan = SummaryPlan(task.layout, needs, task.target, task.weights, n_folds, task.declared_classes, words, size)
+    summary = plan.summarise_all(task.source)
     total, folds = summary.total_and_folds
     sample = _encode_sample(task, total, summary.sample, len(folds))
     if task.needs_rows and not summary.sample.is_complete:
@@ -91,18 +94,7 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     return TablePass(total, folds, sample, summary.n_learned, summary.origin())
 
 
-def plan_summary(task: Task, n_folds: int, size: SampleSize) -> SummaryPlan:
-    """Return what is counted of each part of a table that lies on many machines."""
-    needs, words = task.options.assumption(task.layout).needs, task.options.words
-    return SummaryPlan(task.layout, needs, task.target, task.weights, n_folds, task.declared_classes, words, size)
-
-
-def sample_size(task: Task) -> SampleSize:
-    """Return the size of the sample of a task's rows that lie on many machines."""
-    return sample_size_of(task.layout, LEARNED_ROWS_FACTOR if task.needs_rows else 1)
-
-
-def sample_size_of(layout: Layout, factor: int) -> SampleSize:
+def choose_sample_size(layout: Layout, factor: int) -> SampleSize:
     """Return the size of a sample of rows of a layout, larger by a factor if they are learned."""
     n_features = max(1, len(layout.features_by_block()))
     n_rows = min(MAX_SAMPLE_ROWS, MAX_SAMPLE_CELLS // n_features)
@@ -111,14 +103,12 @@ def sample_size_of(layout: Layout, factor: int) -> SampleSize:
 
 
 def fetch_sample(model: Model, source: Source, weights: str | None, allow_missing: bool) -> Source:
-    """Return a uniform sample of rows that lie on many machines, with the columns of a model, as a local table."""
-    wanted = check_columns(source, model._layout.readings(), allow_missing)
-    for name in (model.target, *([weights] if weights else [])):
+    """Return a uniform sample of rows on many machines, with a model's columns, as a local table; refuse no rows."""
+    labels = choose_label_readings(model.target, weights)
+    for name in labels:
         check_column(source, name)
-    wanted[model.target] = "label"
-    if weights is not None:
-        wanted[weights] = "number"
-    size = sample_size_of(model._layout, 1)
+    wanted = check_columns(source, model._layout.readings(), allow_missing) | labels
+    size = choose_sample_size(model._layout, 1)
     sample = sample_rows(source, wanted, model._layout, size)
     if sample.table is None:
         raise InputError(f"{source.name} has no rows to evaluate")
@@ -132,7 +122,7 @@ def _encode_sample(task: Task, total: Ledger, sample: RowSample, n_folds: int) -
         return None
     matrices = make_matrices(task, total)
     labels = [str(label) for label in total.schema.classes]
-    source, fold = Frame(sample.table), sample.folds(n_folds)
+    source, fold = Frame(sample.table), assign_folds_by_key(sample.keys, n_folds)
     read = read_labelled_rows(source, task.target, labels, task.weights, matrices, None)
     rows = concatenate_rows([rows for _, rows in read])
     return replace(rows, fold=fold[rows.number]) if n_folds > 1 else rows

@@ -164,7 +164,7 @@ def read_labelled_batches(task: Task, *columns: str) -> Iterator[tuple[NDArray[n
 def assign_by_column(task: Task, by: Literal["groups", "order"], column: str, n_folds: int) -> FoldAssignment:
     """Assign rows to folds by a column, which is read first: groups stay together, or folds follow the order.
 
-    Rows that are not learned, without a class or a weight, are in no fold.
+    Rows that are not learned, without a class or a weight, are in no fold; a learned one without a value is an error.
     """
     batches, cells = [np.zeros(0, dtype=np.bool_)], []
     for is_learned, read in read_labelled_batches(task, column):
