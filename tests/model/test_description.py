@@ -4,12 +4,13 @@ import copy
 import json
 from dataclasses import replace
 from fractions import Fraction
-from math import log10
+from math import inf, log10, nan
 
 import numpy as np
 import pytest
 
 import deciban
+from deciban.model.description import _get_order
 from deciban.model.differences import find_differences
 
 PAIN = ["chest"] * 8 + ["none"] * 2 + ["chest"] * 3 + ["none"] * 12
@@ -214,3 +215,9 @@ def test_models_that_differ_in_the_target_alone_are_not_the_same():
     found = find_differences(model, other)
     assert not found["same"]
     assert found["target"] == {"": ["y", "z"]}
+
+
+def test_features_of_unknown_strength_come_last():
+    strength = strongest(train_model({"pain": PAIN, "y": SICK}))["pain"]
+    ranked = sorted((replace(strength, evidence=value) for value in (nan, 1.0, inf, nan, 2.0)), key=_get_order)
+    assert [each.evidence for each in ranked[:3]] == [inf, 2.0, 1.0]

@@ -7,6 +7,7 @@ from scipy import stats
 
 import deciban
 from deciban.errors import DecibanWarning, ForgetError, InputError, SchemaError
+from deciban.model.summarise_table import describe_empty_table
 from tests.tables import clinic
 from tests.tables.stratified_folds import stratified
 
@@ -296,3 +297,13 @@ def test_rows_of_a_month_that_was_never_learned_are_added():
     model.add(rows)
     assert model.ledger.n_rows > early.num_rows
     assert "12" in model._scorer.level_names[[f.name for f in model._layout.levels].index("admitted.month")]
+
+
+def test_large_whole_numbers_are_explained_in_full():
+    rows = {"x": [2_000_000.0 + i % 7 + 9 * (i % 2) for i in range(40)], "y": ["a", "b"] * 20}
+    model = deciban.train(rows, target="y", roles={"x": "number"}, judge=False)
+    assert "x = 2000003" in model.explain({"x": [2_000_003.0]}).text()
+
+
+def test_a_table_of_one_row_without_a_class_is_in_the_singular():
+    assert describe_empty_table(1, 1, "y", None).startswith("the only row has no value in 'y'")

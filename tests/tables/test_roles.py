@@ -46,6 +46,7 @@ def csv_column(cells, tmp_path, **settings):
         (COUNTS, "count", "Poisson rate preferred to"),
         (rng().integers(0, 1000, N), "number", "numbers"),
         (rng().integers(0, 2, N), "flag", "0 or 1"),
+        ([1000001.0, 1000002.0] * (N // 2), "flag", "1000001 or 1000002"),
         (rng().integers(0, 2, N).astype(bool).tolist(), "flag", "true or false"),
         (["t", "f", None] * 200, "flag", "f or t"),
         (["red", "green", "blue"] * 200, "category", "3 different values"),

@@ -26,8 +26,10 @@ def read_cells(batches: Sequence[Any], feature: Feature, n: int) -> list[Any]:
 
 
 def format_value(cell: Any) -> str | None:
-    """Return a cell as text, a float in six digits; None where it is missing."""
-    return None if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell)
+    """Return a cell as text, a float in full if it is whole, else in six digits; None where it is missing."""
+    if isinstance(cell, float):
+        return f"{cell:.15g}" if cell.is_integer() else f"{cell:g}"
+    return None if cell is None else str(cell)
 
 
 def format_cell(batches: Sequence[Any], feature: Feature, row: int) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -235,14 +236,14 @@ def _rank_features(model: Model, naive: GenerativeModel, weights: dict[str, Arra
     """
     evidence_weights = None if model.account is None else model.account.trust
     fitted = model._scorer if isinstance(model._scorer, FittedModel) and evidence_weights is None else None
-    found = sorted(_list_strengths(model, naive, weights, fitted), key=lambda entry: -entry[0].evidence)
+    found = sorted(_list_strengths(model, naive, weights, fitted), key=lambda entry: _get_order(entry[0]))
     ranked = [strength for strength, _, _ in found]
     for rank, (strength, summariser, own) in enumerate(found[:N_SUMMARISED_FEATURES]):
         summaries = tuple(summary for j in own for summary in summariser.summarise(j))
         ranked[rank] = replace(strength, summaries=summaries)
     if evidence_weights is not None:
         ranked = [_scale(strength, evidence_weights.get(strength.feature, 1.0)) for strength in ranked]
-        ranked.sort(key=lambda strength: -strength.evidence)
+        ranked.sort(key=_get_order)
     return tuple(ranked)
 
 
@@ -272,6 +273,11 @@ def _list_strengths(
         spans = np.stack([solved.value, solved.low, solved.high], axis=1) * DECIBAN
         for feature, span, own in zip(features, spans.tolist(), columns):
             yield _make_strength(model, feature, span, weights[feature.name]), summariser, own
+
+
+def _get_order(strength: Strength) -> float:
+    """Return the key that sorts features: the strongest first, those of unknown strength (NaN) last."""
+    return math.inf if math.isnan(strength.evidence) else -strength.evidence
 
 
 def _scale(strength: Strength, t: float) -> Strength:

@@ -303,7 +303,8 @@ def describe_empty_table(n_read: int, n_without_class: int, target: str, weights
         return "the table has no rows. Hint: a header alone is not enough to learn from"
     if n_without_class < n_read:
         return f"every row has the weight 0 in {weights!r}, so there is nothing to learn from"
-    return f"none of the {n_read} rows has a value in {target!r}, so there is nothing to learn from"
+    found = "the only row has no" if n_read == 1 else f"none of the {n_read} rows has a"
+    return f"{found} value in {target!r}, so there is nothing to learn from"
 
 
 def _split_into_jobs(

@@ -222,7 +222,7 @@ def _infer_from_numbers(name: str, values: Any, levels: bool) -> Column:
         return Column(name, "flag", "0 or 1", numeric=True)
     few = 1 < len(distinct) <= MAX_LEVEL_NUMBERS and len(values) >= MIN_ROWS_PER_LEVEL * len(distinct)
     if levels and few and np.isfinite(distinct).all():
-        *first, last = (f"{number:.6g}" for number in distinct.tolist())
+        *first, last = (f"{x:.15g}" if x.is_integer() else f"{x:.6g}" for x in distinct.tolist())
         role: Role = "flag" if len(distinct) == 2 else "category"
         return Column(name, role, f"{', '.join(first)} or {last}", numeric=True)
     if whole_numbers and (reason := find_number_identifier(name, values, distinct)):
