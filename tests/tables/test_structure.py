@@ -4,10 +4,13 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import deciban
 from deciban.errors import DecibanWarning, InputError, SchemaError, UndefinedError
+from deciban.model.columns import Column
+from deciban.training.structure import _find_cells
 from tests.cli.terminal import call, done
 
 TARGET = "kind"
@@ -206,3 +209,10 @@ def test_odd_tables_are_learned(kind):
     for structure in ("auto", "tan"):
         model = deciban.train(tables[kind], target=TARGET, structure=structure)
         assert np.isfinite(np.asarray(model.predict_proba(pd.DataFrame(tables[kind])))).all()
+
+
+def test_levels_that_are_numbers_have_cells_however_they_are_written():
+    column = Column("f", "flag", numeric=True)
+    for cells in (["1.0", "0.0", None, "1.0"], ["1", "0", "1"], [1, 0, None], [1.0, 0.0]):
+        assert _find_cells(column, pa.array(cells), 4) == ("0", "1")
+    assert _find_cells(Column("f", "category"), pa.array(["1.0", "0.0"]), 4) == ("0.0", "1.0")

@@ -40,8 +40,8 @@ class RowDraws:
         n_held = min(round(HELD_OUT_SHARE * n), MAX_HELD_OUT_ROWS)
         if wanted_sizes is not None and wanted_sizes[-1] > n - n_held:
             raise InputError(
-                f"sizes asks for {wanted_sizes[-1]} rows, and there are {n - n_held} to learn from (a fifth is held "
-                f"out). Hint: smaller sizes"
+                f"sizes asks for {wanted_sizes[-1]} rows, and there are {n - n_held} besides {n_held} held out. "
+                f"Hint: smaller sizes"
             )
         draws = cls(rows.codes, n_draws, n_held, ())
         sizes = list_doubling_sizes(min(n - n_held, MAX_CURVE_ROWS)) if wanted_sizes is None else wanted_sizes

@@ -21,6 +21,7 @@ from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import BLOCKS, Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import EVALUATION_FOLDS
 
 if TYPE_CHECKING:
@@ -80,12 +81,15 @@ def _can_have_cells(column: Column) -> bool:
 def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] | tuple[str, ...]:
     """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if column.role in ("flag", "category"):
+    is_level = column.role in ("flag", "category")
+    if is_level and not (column.numeric and is_text(values.type)):
         return _find_frequent_levels(values, n_cells - 1)
     try:
         numbers = to_numbers(values, column.name)
     except InputError:  # written for people, or a cell that is no number: the reader will say so
         return ()
+    if is_level:  # the level of the text 1.0 is 1
+        return _find_frequent_levels(pa.array(numbers, from_pandas=True), n_cells - 1)
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return ()
