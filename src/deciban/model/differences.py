@@ -74,9 +74,7 @@ def _compare_evidence(one: Description, two: Description) -> list[dict[str, Any]
 
 def describe_options(model: Model) -> dict[str, Any]:
     """Return the assumptions of a model apart from the roles of its columns."""
-    options = model.options
-    prior = options.prior
-    shares = prior.given
+    options, shares = model.options, model.options.prior.given
     return {
         **({} if model.learner == "bayes" else {"learner": str(model.account or AODE_TITLE)}),
         "alpha": options.alpha,
@@ -90,6 +88,6 @@ def describe_options(model: Model) -> dict[str, Any]:
         "unseen": options.unseen,
         "most_levels": options.most_levels,
         **({"texts": options.words.reading} if model._layout.texts else {}),
-        "prior": prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
+        "prior": options.prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),
         **({} if model.calibration is None else {"calibration": str(model.calibration)}),
     }

@@ -137,8 +137,7 @@ class ModelAlgebra(RenamedAttributes):
                 model._scorer.refuse_sums(what)
 
     def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; drop held-out results, and a calibration with a warning; InputError for given priors
-        of another number of classes."""
+        """Replace the ledger; drop held-out results and, with a warning, a calibration. Refuse other classes' priors."""
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(

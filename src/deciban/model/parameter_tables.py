@@ -375,12 +375,13 @@ def _find_covariance_parameters(naive: GenerativeModel, block: int, j: int, name
     form: Any = naive.solved.forms[block]
     assert isinstance(part, Scatter)
     n = np.broadcast_to(part.weight, part.comoment.shape)
-    covariance = np.broadcast_to(form.covariance, n.shape)
-    own = {"count": n, "covariance_ml": divide(part.comoment, n, np.nan), "covariance": covariance}
-    figures = {name: each[:, j, :] for name, each in own.items()}
-    return NumberParameters(
-        names[j], list(names), {"count": figures.pop("count"), "mean": np.asarray(form.mean), **figures}
-    )
+    figures = {
+        "count": n[:, j],
+        "mean": np.asarray(form.mean),
+        "covariance_ml": divide(part.comoment, n, np.nan)[:, j],
+        "covariance": np.broadcast_to(form.covariance, n.shape)[:, j],
+    }
+    return NumberParameters(names[j], list(names), figures)
 
 
 def _find_rate_parameters(naive: GenerativeModel, block: int, j: int, name: str) -> RateParameters:

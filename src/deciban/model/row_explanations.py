@@ -85,7 +85,7 @@ def explain_table_rows(
     found, labels = [], {str(label): label for label in model.classes}
     for i, (posterior, truth, name) in enumerate(zip(p, truths, names)):
         k = max(range(len(posterior)), key=posterior.__getitem__)
-        winner, other = (labels[i : i + 1].tolist()[0] for labels in (explanation.winner, explanation.runner_up))
+        winner, other = (side[i : i + 1].tolist()[0] for side in (explanation.winner, explanation.runner_up))
         row = RowExplanation(
             start + i + 1, model.classes[k], posterior[k], labels.get(truth, truth), winner, other,
             explanation.entries(i), float(explanation.total[i]), name, find_row_words(explanation, i),

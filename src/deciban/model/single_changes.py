@@ -275,7 +275,7 @@ def _to_cell(level: str, before: Any, is_numeric: bool) -> Any:
     """Return a level as the cells of its column have it."""
     if isinstance(before, bool):
         return level.lower() == "true"
-    if is_numeric or (isinstance(before, (int, float)) and re.fullmatch(r"-?[0-9]*\.?[0-9]+", level)):
+    if is_numeric or (isinstance(before, (int, float)) and re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", level)):
         number = float(level)
         return int(number) if isinstance(before, int) and number.is_integer() else number
     return level

@@ -264,8 +264,7 @@ class CovarianceScorer:
         if n_folds * len(trained.model._labels) * len(names) ** 2 > MAX_COMOMENTS:
             notes.append(f"no shapes of covariance were tried: {len(names)} columns have too many pairs")
             return None
-        number: Any = "number"
-        joined = [replace(column, role=number, block=names) for column in columns]
+        joined = [replace(column, role="number", block=names) for column in columns]
         again = train_task(replace(trained.task, columns=joined), n_folds, progress, assign)
         place = [feature.name for feature in trained.task.layout.blocks[0].features]
         order = [place.index(name) for name in names]

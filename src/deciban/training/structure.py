@@ -19,10 +19,11 @@ from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
-from deciban.model.columns import BLOCKS, Column
+from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import EVALUATION_FOLDS
+from deciban.training.joined_columns import NUMBER_ROLES
 
 if TYPE_CHECKING:
     from deciban.training.table_folds import TableFoldScores
@@ -74,8 +75,7 @@ def add_cells(columns: Sequence[Column], head: Any, target: str) -> list[Column]
 
 def _can_have_cells(column: Column) -> bool:
     """Return whether the dependence of a column can be counted: it is not joined, a date, text or skipped."""
-    numbers = (*BLOCKS["moments"], *BLOCKS["grid"], *BLOCKS["counts"])
-    return not column.block and column.role in (*numbers, "flag", "category")
+    return not column.block and column.role in (*NUMBER_ROLES, "flag", "category")
 
 
 def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] | tuple[str, ...]:
