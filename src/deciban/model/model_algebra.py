@@ -137,7 +137,7 @@ class ModelAlgebra(RenamedAttributes):
                 model._scorer.refuse_sums(what)
 
     def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; drop held-out results and, with a warning, a calibration. Refuse other classes' priors."""
+        """Replace the ledger; drop held-out results and, with a warning, a calibration. Given priors must fit it."""
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(
