@@ -156,9 +156,8 @@ class Layout:
     def blocks(self) -> tuple[FeatureBlock, ...]:
         """The blocks that have any features; each set of joined numbers is a block (`scatter`), and so is each text.
 
-        Columns with `cells` are also in the block `pairs`. These come last, the texts after the others, sorted by
-        name: a vocabulary does not name its column, so two models must agree about the order of their texts, whatever
-        the order of the columns in their tables.
+        Two columns or more with `cells` are also in the block `pairs`. The texts come last, sorted by name: a
+        vocabulary does not name its column, so two models must agree about their order, whatever that of the columns.
         """
         found = [FeatureBlock(kind, self._select_features(roles)) for kind, roles in BLOCKS.items() if kind != "bags"]
         joined = sorted({column.block for column in self.columns if column.block and column.role == "number"})

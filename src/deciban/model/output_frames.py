@@ -162,7 +162,7 @@ def to_labels(names: Sequence[str], target_type: str) -> NDArray[Any]:
     """Return the names of classes in the Arrow type of the target column, or as texts if one is of another type."""
     is_whole = "int" in target_type
     if target_type != "string" and (not is_whole or all(map(INTEGER.fullmatch, names))):  # 007 is not 7
-        with suppress(pa.ArrowInvalid):
+        with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return np.asarray(pa.array(names, pa.string()).cast(pa.type_for_alias(target_type)).to_numpy(False))
     return np.array(names, dtype=object)
 

@@ -147,7 +147,7 @@ def read_target(task: Task) -> tuple[Sequence[str], NDArray[np.uint64]]:
 
 @dataclass
 class Prefixes:
-    """An assignment of rows to nested sizes: a row belongs to the first size whose end is above its hash."""
+    """An assignment of rows to nested sizes: a row belongs to the first size whose end is not below its hash."""
 
     ends: NDArray[np.uint64]
     min_rows: int = 1
