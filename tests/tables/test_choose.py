@@ -310,3 +310,10 @@ def test_texts_that_are_weighed_have_no_counts_to_choose_by():
     table = {"text": ["tea pot", "milk cup"] * 20, "y": ["a", "b"] * 20}
     with pytest.raises(InputError, match="does not count them"):
         deciban.train(table, target="y", roles={"text": "text"}, alpha="auto", words={"values": "log"})
+
+
+def test_weights_of_words_are_tried_without_a_chosen_pseudo_count():
+    table = {"text": ["good tea", "bad cold coffee"] * 20, "y": ["a", "b"] * 20}
+    choice = deciban.choose(table, target="y", roles={"text": "text"}, words={"values": "log"}, folds=2)
+    assert choice.results
+    assert all(entry.setting.arguments.get("alpha") != "auto" for entry in choice.results)

@@ -167,6 +167,8 @@ def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | N
         role, prior = setting["numbers"], setting["prior"]
         if role == "number" and not fixed - {"number"} and is_changed["alpha"]:
             continue  # Gaussians alone have no pseudo-count
+        if setting["alpha"] == "auto" and task.layout.texts and not given.words.has_integer_values:
+            continue  # weights of words have no marginal likelihood
         if role == "binned" and "number" not in fixed and is_changed["parameter_prior"]:
             continue
         class_prior = given.prior if prior is None else ClassPrior(prior)
