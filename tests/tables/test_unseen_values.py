@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import deciban
-from deciban.errors import DecibanWarning
+from deciban.errors import DecibanWarning, InputError
 from deciban.model.learned_ranges import bound_ranges
 from tests.tables import clinic
 
@@ -128,6 +128,17 @@ def test_the_columns_with_values_that_were_not_learned_are_found(model):
     assert (found["visits"].count, found["visits"].examples) == (1, [(2, "99")])
     assert str(found["cough"]) == "'cough' has 1 value never seen in training: Dry (row 1)"
     assert str(found["note"]) == "'note' has 1 text without a known word: row 2"
+
+
+def test_levels_that_a_prediction_refuses_are_listed():
+    rows = {"taste": ["sour", "sweet"] * 6, "kind": ["lemon", "plum"] * 6}
+    model = deciban.train(rows, target="kind", unseen="error", judge=False)
+    with pytest.raises(InputError, match="'Sour', which was never learned"):
+        model.predict({"taste": ["Sour", "sweet"]})
+    assert [str(column) for column in model.find_unseen({"taste": ["Sour", "sweet", "bitter"]})] == [
+        "'taste' has 2 values never seen in training: Sour (row 1), bitter (row 3)"
+    ]
+    assert model.options.unseen == "error"
 
 
 def test_examples_are_different_values_with_their_first_rows(model):

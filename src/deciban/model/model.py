@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -314,8 +316,7 @@ class Model(ModelAlgebra):
     ) -> list[UnseenColumn]:
         """Return the columns with values that were not learned: how many, why, and the first of them with their rows.
 
-        These are levels never seen, numbers outside the learned range (`ranges`), and texts without a known word. A
-        model with `unseen="error"` raises an InputError for the first level never seen.
+        These are levels never seen, numbers outside the learned range (`ranges`), and texts without a known word.
 
         >>> import deciban
         >>> fruit = {"taste": ["sour", "sweet"] * 6, "kind": ["lemon", "plum"] * 6}
@@ -323,8 +324,9 @@ class Model(ModelAlgebra):
         >>> print(*model.find_unseen({"taste": ["Sour", "sweet"]}))
         'taste' has 1 value never seen in training: Sour (row 1)
         """
-        monitor = self._make_unseen_monitor(numbers=True)
-        for _ in self._read_blocks(open_rows(self, source, sql, reading), allow_missing_columns, monitor):
+        monitor, reader = self._make_unseen_monitor(numbers=True), copy.copy(self)
+        reader.options = replace(self.options, unseen="ignore")  # levels are listed here, not refused
+        for _ in reader._read_blocks(open_rows(self, source, sql, reading), allow_missing_columns, monitor):
             pass
         return list(monitor.columns.values())
 
