@@ -23,7 +23,7 @@ from deciban.model.learned_ranges import bound_ranges
 from deciban.model.matrices import Matrices, check_columns, invalid_cell_error, row_blocks
 from deciban.model.model_algebra import ModelAlgebra
 from deciban.model.model_options import Options, Origin, hide_markers, list_pseudo_counts
-from deciban.model.output_frames import open_rows, predict_source, to_labels
+from deciban.model.output_frames import open_rows, predict_source, sample_table, to_labels
 from deciban.model.unseen_values import UnseenColumn, UnseenValueMonitor
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores import Explanation
@@ -335,8 +335,6 @@ class Model(ModelAlgebra):
 
         Texts are words in any order; where words overlap (n-grams) or were not kept, a text is left out.
         """
-        from deciban.model.output_frames import sample_table
-
         return sample_table(self, n, np.random.default_rng(random_state))
 
     def telltales(self, label: Any, n: int = 10, column: str | None = None) -> list[Telltale]:
