@@ -155,6 +155,15 @@ def stack_columns(columns: Sequence[Any]) -> Any:
     return out
 
 
+def stack_rows(parts: Sequence[Any]) -> Any:
+    """Return the rows of arrays, or of sparse matrices, one below the other."""
+    if not engines.is_sparse(parts[0]):
+        return np.concatenate(parts)
+    from scipy.sparse import csr_array, vstack
+
+    return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
+
+
 def check_columns(
     source: Source, wanted: Mapping[str, ColumnReading], allow_missing: bool
 ) -> dict[str, ColumnReading]:

@@ -17,7 +17,7 @@ from deciban import engines
 from deciban.errors import InputError, unknown_class_error
 from deciban.ledger.schema import NumberedNames
 from deciban.model.cell_values import format_value, read_cells
-from deciban.model.matrices import read_documents
+from deciban.model.matrices import read_documents, stack_rows
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import vocabularies
 from deciban.scores import Explanation
@@ -151,7 +151,7 @@ def read_rows(
 
 def concatenate_blocks(blocks: list[tuple[list[Any], list[Any]]]) -> tuple[list[Any], list[Any]]:
     """Return the batches of all blocks of rows, and one matrix for each block of features."""
-    parts = [_stack_rows(part) for part in zip(*(parts for _, parts in blocks))]
+    parts = [stack_rows(part) for part in zip(*(parts for _, parts in blocks))]
     return [batch for batches, _ in blocks for batch in batches], parts
 
 
@@ -178,15 +178,6 @@ def _list_unseen(
                 unseen[row].append(found.describe(values[row, place[found.feature.name]]))
         first += parts[0].shape[0]
     return [tuple(found) for found in unseen]
-
-
-def _stack_rows(parts: tuple[Any, ...]) -> Any:
-    """Concatenate the matrices of several blocks of rows, dense or sparse."""
-    if not engines.is_sparse(parts[0]):
-        return np.concatenate(parts)
-    from scipy.sparse import csr_array, vstack
-
-    return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
 
 
 def _sum_words(model: Model, result: Explanation, widths: list[int], batches: list[Any]) -> TableExplanation:

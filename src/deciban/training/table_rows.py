@@ -12,11 +12,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban import engines
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.ledger.hashing import hash_row_numbers
-from deciban.model.matrices import Matrices, check_columns, row_blocks
+from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_rows
 from deciban.model.summarise_table import Progress, Rows, choose_label_readings, row_weights
 from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.arrow_types import is_text
@@ -110,13 +109,7 @@ def concatenate_rows(kept: Sequence[Rows]) -> Rows:
 
 def _concatenate_columns(columns: Sequence[Any]) -> Any:
     """Concatenate a column of all batches: numbers or codes, documents, or matrices of words."""
-    if isinstance(columns[0], Documents):
-        return Documents.concatenate(columns)
-    if engines.is_sparse(columns[0]):
-        from scipy.sparse import vstack
-
-        return vstack(columns, format="csr")
-    return np.concatenate(columns)
+    return Documents.concatenate(columns) if isinstance(columns[0], Documents) else stack_rows(columns)
 
 
 def read_labelled_rows(
