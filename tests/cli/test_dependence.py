@@ -62,7 +62,7 @@ def test_joined_columns_are_learned_predicted_explained_and_evaluated(table, tmp
         (["train", "--join", "a"], "joins two columns or more"),
         (["train", "--join", "a,c"], "'c' is to be joined, and is not a column to learn from"),
         (["train", "--join", "a,both", "--as", "both=number"], "are of different kinds"),
-        (["dependence", "--as", "both=skip", "--as", "a=skip"], "between 2 to 1000 features"),
+        (["dependence", "--as", "both=skip", "--as", "a=skip"], "needs 2 to 1000 features"),
     ],
 )
 def test_what_cannot_be_done_is_refused(arguments, words, table):

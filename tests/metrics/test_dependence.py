@@ -243,7 +243,7 @@ def test_many_columns_are_looked_at():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"x": [1.0, 2.5, 3.0], "y": ["a", "b", "a"]}, "between 2 to 1000 features"),
+        ({"x": [1.0, 2.5, 3.0], "y": ["a", "b", "a"]}, "needs 2 to 1000 features"),
         ({"x": [1.0, 2.5], "z": [3.0, 4.5], "y": ["a", "a"]}, "one class only"),
         ({"x": [1.0, 2.5], "z": [3.0, 4.5]}, "no column 'y' for the target"),
         ({"x": [], "z": [], "y": []}, "no rows"),
