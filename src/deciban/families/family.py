@@ -223,6 +223,7 @@ def parameter_count(
 
 def _check_integer(name: str, value: Any, minimum: int) -> int:
     """Return the argument of this name as an int; refuse a fraction, or a number below the minimum."""
-    if not isinstance(value, Real) or not value >= minimum or value % 1:
+    is_number = isinstance(value, Real)
+    if not is_number or not value >= minimum or value % 1:
         raise InputError(f"{name} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)

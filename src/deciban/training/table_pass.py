@@ -78,9 +78,7 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     """Have a table summarised by the machines that have its parts."""
     factor = LEARNED_ROWS_FACTOR if task.needs_rows else 1
     size = choose_sample_size(task.layout, factor) if n_folds > 1 or task.uses_rows else NO_SAMPLE
-    needs, words = task.options.assumption(task.layout).needs, task.options.words
-    plan = SummaryPlan(task.layout, needs, task.target, task.weights, n_folds, task.declared_classes, words, size)
-    summary = plan.summarise_all(task.source)
+    summary = plan_summary(task, n_folds, size).summarise_all(task.source)
     total, folds = summary.total_and_folds
     sample = _encode_sample(task, total, summary.sample, len(folds))
     if task.needs_rows and not summary.sample.is_complete:
@@ -92,6 +90,12 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
             stacklevel=5,
         )
     return TablePass(total, folds, sample, summary.n_learned, summary.origin())
+
+
+def plan_summary(task: Task, n_folds: int, size: SampleSize) -> SummaryPlan:
+    """Return what is counted of each part of a table that lies on many machines."""
+    needs, words = task.options.assumption(task.layout).needs, task.options.words
+    return SummaryPlan(task.layout, needs, task.target, task.weights, n_folds, task.declared_classes, words, size)
 
 
 def choose_sample_size(layout: Layout, factor: int) -> SampleSize:
