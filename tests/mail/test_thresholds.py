@@ -12,6 +12,8 @@ from scipy.stats import beta, binom
 from deciban import MailFilter
 from deciban.engines.threads import limit_threads
 from deciban.errors import StoreError
+from deciban.kernels import execution
+from deciban.linear.solvers import logistic
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MessageScores, WeightParameters, score_messages
 from deciban.mail.model.threshold_choice import (
@@ -172,6 +174,7 @@ def test_out_of_fold_scores_come_from_fits_without_the_fold(mail) -> None:
         alone = score_out_of_fold(rows, 1.0, "evidence")
     assert alone is not None
     assert np.array_equal(alone.scores, found.scores)
+    assert np.array_equal(alone.spam_scores, found.spam_scores)
     first = np.flatnonzero((rows.times < MIN_HAM / 5) & ~found.is_spam | (rows.times < 100 / 5) & found.is_spam)
     with MailFilter(mail.store.path.with_name("others.db")) as others:
         for i in range(MIN_HAM):
@@ -184,6 +187,18 @@ def test_out_of_fold_scores_come_from_fits_without_the_fold(mail) -> None:
     ham = first[~found.is_spam[first]]
     got = found.scores[ham] * 10 / math.log(10)
     assert sorted(got.tolist()) == pytest.approx(sorted(expected), rel=1e-6)
+
+
+def test_folds_are_computed_by_kernels_if_the_fit_to_all_messages_is(mail, monkeypatch) -> None:
+    fill(mail, MIN_HAM, 60)
+    rows = mail.store.rows()
+    by_token = np.bincount(rows.indices)
+    loaded, load = [], logistic.load_kernels
+    monkeypatch.setattr(execution, "MIN_KERNEL_STEPS", int(by_token[by_token > 1].sum()) + 2 * len(rows.labels))
+    monkeypatch.setattr(logistic, "load_kernels", lambda *work: loaded.append(load(*work)) or loaded[-1])
+    assert score_out_of_fold(rows, 1.0, "evidence") is not None
+    assert loaded
+    assert None not in loaded
 
 
 @pytest.mark.parametrize("value", [{}, {"spam_at": 2}, [], "x", {"spam_at": "high"}])

@@ -45,16 +45,22 @@ def test_a_pipeline_with_a_vector_column_is_fitted_written_and_read(spark, tmp_p
     assert again.schema == answers.schema
 
 
-def test_a_vector_longer_than_those_learned_is_an_error(spark):
-    from pyspark.ml.linalg import Vectors
+def test_a_missing_vector_has_missing_features_and_one_of_another_length_is_an_error(spark):
+    from pyspark.ml.linalg import Vectors, VectorUDT
+    from pyspark.sql.types import DoubleType, StructType
 
     from deciban.spark import DecibanClassifier
 
-    rows = [(Vectors.dense([0.1 * i, i % 3]), float(i % 2)) for i in range(40)]
-    model = DecibanClassifier(numbers="number").fit(spark.createDataFrame(rows, ["features", "label"]))
-    longer = spark.createDataFrame([(Vectors.dense([0.5, 1.0, 2.0]),)], ["features"])
-    with pytest.raises(Exception, match="'features' has a vector of more than 2 elements"):
-        model.transform(longer).collect()
+    schema = StructType().add("features", VectorUDT()).add("label", DoubleType())
+    rows = [(None if i < 2 else Vectors.dense([0.1 * i, i % 3]), float(i % 2)) for i in range(40)]
+    model = DecibanClassifier(numbers="number").fit(spark.createDataFrame(rows, schema))
+    assert model.transform(spark.createDataFrame(rows, schema)).first().probability.toArray() == pytest.approx(
+        [0.5] * 2
+    )
+    for values in ([0.5, 1.0, 2.0], [0.5]):
+        other = spark.createDataFrame([(Vectors.dense(values), 0.0)], schema)
+        with pytest.raises(Exception, match="'features' has a vector that is not of 2 elements"):
+            model.transform(other).collect()
 
 
 def test_the_raw_prediction_of_a_class_whose_probability_underflows_is_minus_infinity(spark):

@@ -51,6 +51,15 @@ def test_rows_are_read_whatever_they_are_written_like(learned, new, reading, fil
     assert deciban.evaluate(files[new], model=model, **reading).rows == N
 
 
+def test_a_given_order_of_dates_holds_where_the_first_rows_show_none(files, tmp_path):
+    model = deciban.train(files["us"], target="y", judge=False)
+    path, expected = tmp_path / "late.csv", tmp_path / "iso.csv"
+    iso = ["v,d,y", *["1000.00,2024-03-04,a"] * 1000]
+    path.write_text("\n".join([*iso, "1000.00,05/06/2024,a\n"]))
+    expected.write_text("\n".join([*iso, "1000.00,2024-06-05,a\n"]))
+    np.testing.assert_allclose(posterior(model, path, dates="day-first"), posterior(model, expected), rtol=1e-9)
+
+
 def test_a_number_that_means_another_value_there_is_refused(files):
     model = deciban.train(files["us"], target="y", judge=False)
     with pytest.raises(InputError, match="which is not a number"):

@@ -102,7 +102,7 @@ def _join_at_equals(words: Sequence[str]) -> list[str]:
 
 
 def _unquote(word: str) -> str:
-    """Return a word as the shell passes it on, without quotes and escapes; one that is not finished as it is."""
+    """Return a word without quotes and escapes; an unfinished one only without the quotes at its start."""
     try:
         return "".join(shlex.split(word)) if set(word) & set("'\"\\") else word
     except ValueError:
@@ -181,7 +181,7 @@ class CommandLine:
         return _list_roles(columns, start) if form == "COL=ROLE" else columns
 
     def read_columns(self) -> list[str]:
-        """Return the names of the columns of DATA, or of the model; none where they cannot be read. Warnings are off.
+        """Return the names of the columns of DATA, or of the model; none where they cannot be read.
 
         Standard input and pipes are not read: what is taken from them is lost to the command itself. Nor is a
         database, whose server may take long to answer; and Spark, which is slow to start, is not used.

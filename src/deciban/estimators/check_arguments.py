@@ -114,7 +114,7 @@ def get_feature_names(estimator: Any) -> tuple[str, ...] | None:
 
 
 def check_X(estimator: Any, X: Any) -> Any:
-    """Return X as an array with the training columns; the values of plain arrays are not checked here."""
+    """Return X, an array, CSR matrix or tensor, checked for the training columns; NaN and ±∞ are checked later."""
     is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub" and len(X) > 0
     if is_plain and X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator):
         return X
@@ -124,7 +124,10 @@ def check_X(estimator: Any, X: Any) -> Any:
 
 
 def check_weight(weight: Any, X: Any, some_positive: bool = False) -> Array | None:
-    """Return row weights as doubles, checked; None if not given. `some_positive`: refuse weights that are all 0."""
+    """Return row weights as doubles, a tensor where X is one; None if not given. InputError for invalid ones.
+
+    `some_positive`: weights that are all 0 are refused; recent versions of scikit-learn refuse them always.
+    """
     if weight is None:
         return None
     if is_tensor(X):
@@ -209,7 +212,7 @@ def _check_tensor_weight(weight: Any, X: Any, some_positive: bool) -> Any:
             w = to_torch(weight, "sample_weight")
             check_same_device(x, w, "sample_weight")
             w = w.double()
-            if w.shape == (len(x),) and bool((w > 0).all()) and bool((w < np.inf).all()):
+            if w.shape == (len(x),) and bool((w > 0).all()) and bool(w.sum() < np.inf):
                 return w
             weight = w.cpu().numpy()
         checked = check_weight(weight, np.empty((len(x), 1), dtype=np.int8), some_positive)
@@ -315,6 +318,10 @@ def apply_class_weight(
 
 
 def _check_class_weight(class_weight: Any, classes: NDArray[Any]) -> Array:
+    """Return the weight of each class, 1 where none is given; refuse invalid ones.
+
+    Unknown classes are refused too, unless every class of the model has a weight.
+    """
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
     if unknown and len(class_weight) - len(unknown) < len(labels):  # if all classes are given, more are allowed

@@ -100,14 +100,14 @@ class GaussianWeights:
 
     @classmethod
     def of(cls, x: Any, centre: Array, unit: Array, square: Array, slope: Array, constant: Array) -> Self:
-        """Copy the numbers to the device of x."""
+        """Convert the factors `square` and `slope`, of x itself, to the units, and copy all to the device of x."""
         scaled = centre, unit, square / unit**2, slope / unit, constant
         is_in_range = (scaled[2] ** 2 + scaled[3] ** 2).sum(axis=1).max() <= MAX_HALF_FACTORS**2
         return cls(_copy_together(scaled, x), len(constant) - 1, bool(is_in_range))
 
 
 def _copy_together(arrays: Sequence[Array], x: Any) -> tuple[Any, ...]:
-    """Copy arrays to tensors of single precision on the device of x, in one copy."""
+    """Copy arrays to flat tensors of single precision on the device of x, in one copy."""
     flat = to_device(np.concatenate([array.ravel() for array in arrays]).astype(np.float32), x)
     return tuple(flat.split([array.size for array in arrays]))
 
@@ -124,7 +124,7 @@ def score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any) -> b
 
 
 def _score_gaussian(x: Any, weights: GaussianWeights, wanted: str, out: Any, halves: bool) -> bool:
-    """Launch the kernel; return whether all scores are finite."""
+    """Launch the kernel; return whether the highest score of every row is finite."""
     torch, (n, d), K, step = import_torch(), x.shape, weights.K, find_unit(x)
     rows, warps = (64 if wanted == "winner" else 32, 1) if d <= 32 and K < 16 else (64, 4)
     per_processor, stages = (8, 3) if warps == 1 else (16, 2)

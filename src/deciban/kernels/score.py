@@ -275,6 +275,8 @@ def compute_log_densities(joint: Array, out: Array) -> int:
             if not total >= 1.0:
                 return -1
             out[i] = top + np.log(total)
+        elif np.isnan(joint[i]).any():  # the maximum of −∞ and NaN is either, by their order
+            return -1
     return 0
 
 

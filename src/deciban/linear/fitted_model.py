@@ -11,7 +11,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.family import log
-from deciban.formatting import format_number
+from deciban.formatting import format_count, format_number
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Needs, Schema
 from deciban.scorer import Scorer, Solved
@@ -90,14 +90,14 @@ class Account:
             algorithm = self.settings.get("algorithm", "logistic")
             suffix = "" if algorithm == "logistic" else f", {algorithm}"
             rate = _format_setting(self.settings.get("rate"))
-            return f"{title}: {_format_count(self.n_iter, 'round')}, rate {rate}{suffix}"
+            return f"{title}: {format_count(self.n_iter, 'round')}, rate {rate}{suffix}"
         how = " (chosen by cross-validation)"
         words = [
             f"{name} = {_format_setting(value)}{how if self.settings.get(f'{name}_chosen') else ''}"
             for name, value in self.settings.items()
             if not name.endswith("_chosen") and value is not None
         ]
-        words.append(_format_count(self.n_iter, "iteration"))
+        words.append(format_count(self.n_iter, "iteration"))
         return f"{title}: {', '.join(words)}{'' if self.converged else '; not converged'}"
 
     @property
@@ -108,7 +108,7 @@ class Account:
         'evidence, C 0.1'
         """
         if self.learner == "boosted":
-            return f"boosted, {_format_count(self.n_iter, 'round')}"
+            return f"boosted, {format_count(self.n_iter, 'round')}"
         return f"{self.learner}, C {_format_setting(self.settings.get('C'))}"
 
     @property
@@ -120,10 +120,6 @@ class Account:
         """
         largest_first = sorted((self.trust or {}).items(), key=lambda item: -item[1])
         return ", ".join(f"{name} {format_number(t, 2)}" for name, t in largest_first)
-
-
-def _format_count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"
 
 
 def _format_setting(value: Setting) -> str:

@@ -157,6 +157,7 @@ class ScoreSample:
         return cls((rows,) if n else (), n, 0, number is not None)._limit_size()
 
     def __add__(self, other: Self) -> Self:
+        """Return the rows of both; those of `other`, where their numbers were not given, follow those of `self`."""
         if not isinstance(other, ScoreSample):
             return NotImplemented
         more = other.parts
@@ -189,7 +190,7 @@ class ScoreSample:
 
     @cached_property
     def rows(self) -> ScoredRows:
-        """The rows that are kept, in the order of the table."""
+        """The rows that are kept, in the order of the table; InputError for a sample without rows."""
         if not self.parts:
             raise InputError("no row was evaluated, so there is nothing to rank. Hint: check the target")
         return ScoredRows.concatenate(self.parts)

@@ -129,7 +129,7 @@ class Matrices:
 
 
 def read_documents(name: str, batch: Any) -> Documents:
-    """Return the texts of a column; an absent column, which prediction may allow, has none."""
+    """Return the texts of a column, all missing where it is absent; InputError if its values are not texts."""
     if batch.schema.get_field_index(name) < 0:
         return Documents([None] * batch.num_rows)
     try:

@@ -113,7 +113,10 @@ class Calibration:
         return self.map.method
 
     def apply(self, log_posterior: Array, log_prior: Array) -> Array:
-        """Return calibrated ln p under another class prior: p' ∝ p · π'/π; that prior where no class is possible."""
+        """Return calibrated ln p under the prior π', from ln p(k|x) under π, the prior of the fit: p' ∝ p · π'/π.
+
+        It is π' where no class is possible.
+        """
         calibrated = self.map.apply(log_posterior)
         shift = self.shift(log_prior)
         if not shift.any():
@@ -170,8 +173,8 @@ def calibrate_explanation(
 ) -> Explanation:
     """Return the explanation of a model under `log_prior` after calibration.
 
-    Where all evidence is multiplied by t, so is every entry; otherwise the entry "calibration" is what the map
-    adds to the total, so that this becomes the calibrated `log_odds` of class k against l.
+    With a temperature all entries are multiplied by t, except the change of the prior since the fit; otherwise the
+    entry "calibration" is what the map adds, so that the total is `log_odds` (in nats), of class k against l.
     """
     shift = by.shift(log_prior)
     with np.errstate(invalid="ignore"):  # an impossible class: −∞ − −∞ has no value

@@ -62,6 +62,7 @@ def _format_operation(path: str, method: str, operation: Mapping[str, Any]) -> s
 
 
 def _describe_parameter(parameter: Mapping[str, Any]) -> str:
+    """Return a parameter's description (by default that of a model's name), and its type or its values."""
     schema = parameter["schema"]
     kind = " | ".join(schema["enum"]) if "enum" in schema else schema.get("type", "")
     several = "; may be repeated" if kind == "array" else f" ({kind})"
@@ -69,5 +70,6 @@ def _describe_parameter(parameter: Mapping[str, Any]) -> str:
 
 
 def _format_table(title: str, rows: list[tuple[str, str]]) -> str:
+    """Return a heading and a table of two columns as HTML; the cells are escaped, the title is not."""
     cells = "".join(f"<tr><td><code>{escape(a)}</code></td><td>{escape(b)}</td></tr>" for a, b in rows)
     return f"<h4>{title}</h4><table>{cells}</table>"

@@ -135,8 +135,9 @@ def append_entry(path: str, state: JournalState, entry: Entry) -> JournalState:
         try:
             file.truncate(state.end)
             file.seek(state.end)
-            if file.write(data) < len(data):
-                raise OSError("the disk is full")
+            unwritten = memoryview(data)
+            while unwritten:  # where the disk is full, the first call writes a part, and the second raises the error
+                unwritten = unwritten[file.write(unwritten) :]
             os.fsync(file.fileno())
             return JournalState(state.start, file.tell(), read_stamp(path))
         except OSError:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 from deciban.errors import DecibanWarning, InputError, list_names
+from deciban.formatting import format_count
 from deciban.sources.arrow_types import decode_dictionary, is_text, replace_columns
 from deciban.sources.date_formats import ORDERS, DateFormat
 from deciban.sources.number_formats import PLAIN, NumberFormat, ParsedCells, infer_number_format
@@ -189,9 +190,9 @@ class BadCells:
             for column, faults in self.columns.items()
         ]
         n_more = len(parts) - MAX_REPORTED_COLUMNS
-        more = f"; and {n_more} other column{'' if n_more == 1 else 's'}" if n_more > 0 else ""
-        cells = "1 cell" if total == 1 else f"{total} cells"
-        return f"{cells} of {name} counted as missing: {'; '.join(parts[:MAX_REPORTED_COLUMNS])}{more}"
+        more = f"; and {format_count(n_more, 'other column')}" if n_more > 0 else ""
+        cells, shown = format_count(total, "cell"), "; ".join(parts[:MAX_REPORTED_COLUMNS])
+        return f"{cells} of {name} counted as missing: {shown}{more}"
 
 
 def _shorten_cell(cell: Any) -> str:

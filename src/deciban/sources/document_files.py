@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
+from deciban.formatting import format_count
 from deciban.sources.source import (
     ColumnReading,
     FileOptions,
@@ -255,8 +256,7 @@ def _list_classes(folder: str) -> list[list[str]]:
     found = [_list_files(folder, entry.name) for entry in entries if entry.is_dir()]
     if not any(found):
         loose = sum(entry.is_file() for entry in entries)
-        files = "1 file" if loose == 1 else f"{loose} files"
-        what = f"{files} but no sub-folder with files" if loose else "no sub-folder with files"
+        what = f"{format_count(loose, 'file')} but no sub-folder with files" if loose else "no sub-folder with files"
         raise InputError(
             f"{quote_path(folder)} has {what}, and each sub-folder is a class. Hint: the folder above it; "
             f"documents without classes are read by --format text {format_path(folder)}/* (format='text')"

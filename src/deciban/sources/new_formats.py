@@ -14,7 +14,7 @@ from deciban._lazy import pa
 from deciban.sources.arrow_texts import trim_texts
 from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import parse_texts
-from deciban.sources.date_formats import ISO, DateFormat, infer_date_format
+from deciban.sources.date_formats import DateFormat, infer_date_format
 from deciban.sources.markers import MISSING_NUMBERS
 from deciban.sources.number_formats import PLAIN, NumberFormat, infer_number_format, is_currency
 from deciban.sources.source import ColumnReading, Source
@@ -29,7 +29,8 @@ MAX_INVALID_SHARE = 0.1
 def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[str, ColumnReading]:
     """Return the readings with the formats of numbers and dates that the first rows of a source show.
 
-    Columns that are not texts, and those whose first rows are all missing, keep their readings.
+    Columns that are not texts, and those whose first rows are all missing, keep their readings. A decimal mark that
+    is an option of the source holds for all its numbers.
     """
     learned = {name: how for name, how in wanted.items() if isinstance(how, (NumberFormat, DateFormat))}
     adapted = dict(wanted)
@@ -51,11 +52,11 @@ def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[
 
 
 def _adapt_dates(texts: Any, learned: DateFormat, preferred: Any) -> DateFormat:
-    """Return the order of day and month that the texts show; where they do not, the preferred or the learned one."""
+    """Return the order of day and month that the texts show; else the preferred one, else the learned one."""
     found = infer_date_format(texts, preferred or learned.order, MAX_INVALID_SHARE)
-    if found is None or (found.is_ambiguous and not (preferred or learned.order)):
-        return DateFormat(preferred) if preferred else learned
-    return found.format if found.format.order else learned if learned.order else ISO
+    if found is not None and found.format.order and not found.is_ambiguous:
+        return found.format
+    return DateFormat(preferred) if preferred else learned
 
 
 def _adapt_numbers(texts: Any, learned: NumberFormat) -> NumberFormat:

@@ -169,7 +169,7 @@ class FileSource:
         """Raise an InputError where what was `found` in a file is not as in the first; `what`: "other columns", …"""
         for path, item in zip(paths, found):
             if item != found[0]:
-                hint = "Hint: files read together need the same"
+                hint = "Hint: files that are read together have the same ones"
                 raise InputError(f"{quote_path(path)} has {what} than {quote_path(paths[0])}. {hint}")
 
 

@@ -333,7 +333,9 @@ class SplitTransformTask:
 def _to_result(batches: Batches, names: Sequence[str]) -> Batches:
     """Yield batches in types that Spark can store, some rows at a time."""
     for batch in batches:
-        columns = [column.cast(storable_type(column.type)) for column in batch.columns]
+        kinds = [storable_type(column.type) for column in batch.columns]
+        # Arrow cannot cast a vector to its own type where one is null
+        columns = [x if x.type == kind else x.cast(kind) for x, kind in zip(batch.columns, kinds)]
         made = pa.RecordBatch.from_arrays(columns, names=list(names))
         for start in range(0, made.num_rows, RESULT_ROWS):
             yield made.slice(start, RESULT_ROWS)

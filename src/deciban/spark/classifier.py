@@ -51,14 +51,16 @@ class _ClassifierParams(
     def feature_columns(self, dataset: Any, width: int) -> list[Any]:
         """Return a Spark column for each feature, named as in `feature_names`.
 
-        Spark raises an error for a vector of more than `width` elements when it computes the columns.
+        Spark raises an error for a vector of another length than `width` when it computes the columns; the features
+        of a row without a vector are missing.
         """
         names = self.feature_names(width)
         if self.isSet(self.inputCols):
             return [dataset[quote(name)] for name in names]
-        values = vector_to_array(dataset[quote(self.getFeaturesCol())])
-        fault = sql.raise_error(f"column {self.getFeaturesCol()!r} has a vector of more than {width} elements")
-        values = sql.when(sql.size(values) > width, fault.cast("array<double>")).otherwise(values)
+        vector = dataset[quote(self.getFeaturesCol())]
+        values = sql.when(vector.isNotNull(), vector_to_array(vector))  # vector_to_array fails for null
+        fault = sql.raise_error(f"column {self.getFeaturesCol()!r} has a vector that is not of {width} elements")
+        values = sql.when(sql.size(values) != width, fault.cast("array<double>")).otherwise(values)
         return [values[i].alias(name) for i, name in enumerate(names)]
 
 
@@ -126,7 +128,8 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
 
 def _read_vector_width(dataset: Any, name: str) -> int:
     """Read the length of the first vector of a column that is not null; raise an InputError if there is none."""
-    row = dataset.select(sql.size(vector_to_array(dataset[quote(name)])).alias("width")).where("width >= 0").first()
+    vector = dataset[quote(name)]
+    row = dataset.where(vector.isNotNull()).select(sql.size(vector_to_array(vector))).first()
     if row is None:
         raise InputError(f"column {name!r} has no vector, so there is nothing to learn from")
     return int(row[0])

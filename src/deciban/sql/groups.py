@@ -17,6 +17,7 @@ from deciban import engines
 from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.formatting import format_count
 from deciban.ledger import Needs, Statistic
 from deciban.ledger.extremes import Extremes
 from deciban.model.columns import check_distinct_labels
@@ -62,7 +63,7 @@ class GroupReader:
         if n_invalid:
             raise InputError(
                 f"column {self.rows.weights!r} holds weights that are negative or infinite, in "
-                f"{n_invalid:,} row{'' if n_invalid == 1 else 's'}; a weight is finite and ≥ 0. "
+                f"{format_count(n_invalid, 'row')}; a weight is finite and ≥ 0. "
                 f"Hint: correct these rows, leave them out by where=, or leave the weights out"
             )
         labels = self.remove_markers(self.summariser.target, read.column(CLASS), n, "text")

@@ -25,7 +25,7 @@ def to_names(blocks: Any) -> Any:
 
 
 def join_columns(columns: Sequence[Column], blocks: Blocks | str | None, given: Mapping[str, str]) -> list[Column]:
-    """Return the columns with those of each block joined: numbers as a Gaussian, others as combinations of levels.
+    """Return all columns; those of a block have its names in `block`: a joint Gaussian, or combinations of levels.
 
     `given` are the roles that the user has given. "numbers" joins all numbers but those with another given role.
     """

@@ -223,7 +223,8 @@ def _normalise_scores(
 ) -> Array:  # fmt: skip
     """Turn Σ z ln(n_kv + α) of the words that stay into Σ z ln θ_kv of the model without each row.
 
-    `sums` is Σ_v n_kv of these words, in which the row's own class still has the row. It and `score` are changed.
+    `sums` is Σ_v n_kv of these words, in which the row's own class still has the row. It and `score` are
+    overwritten; the result is a new array.
     """
     z = X.data.astype(np.float64) * stays
     own = np.arange(entry.n), rows.codes

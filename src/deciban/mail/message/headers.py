@@ -4,6 +4,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import itemgetter
 
 from deciban.mail.message.decoding import decode_base64, decode_text
 
@@ -121,7 +122,10 @@ def parse_content_type(value: str) -> tuple[str, Mapping[str, str]]:
             pieces.setdefault(piece[1], []).append((int(piece[2]), text))
         else:
             found[name.rstrip("*")] = _decode_percents(text)
-    found.update((name, _decode_percents("".join(x for _, x in sorted(some)))) for name, some in pieces.items())
+    found.update(
+        (name, _decode_percents("".join(x for _, x in sorted(some, key=itemgetter(0)))))
+        for name, some in pieces.items()
+    )
     return (head[1].lower() if head else ""), found
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.kernels.execution import map_in_threads, part_of_work
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MessageScores, logit
 from deciban.mail.model.weight_fitting import (
@@ -39,6 +38,9 @@ CHOICE_KEY: Final = "choice"
 """The key of the chosen thresholds among the parameters of a fit."""
 
 N_FOLDS: Final = 5
+
+MAX_PARALLEL_TOKENS: Final = 1 << 22
+"""Tokens of messages that are fitted at a time, in folds that run in threads: each takes about 85 bytes."""
 
 MIN_HAM: Final = 300
 """Ham from which the threshold is chosen: with fewer, ten times the default rate could not be excluded."""
@@ -203,7 +205,8 @@ def score_out_of_fold(
 
     Folds are stretches of time, by label: replies and campaigns are mostly in one. They are fitted in threads.
     """
-    from deciban.engines.threads import thread_count  # later: a message in a new process needs no engine
+    from deciban.engines.threads import thread_count  # later: a message in a new process needs none of these
+    from deciban.kernels.execution import map_in_threads, part_of_work
 
     names = [rows.label_names[k] for k in rows.labels.tolist()]
     spam = np.array([name == LABELS[1] for name in names], dtype=bool)
@@ -213,14 +216,18 @@ def score_out_of_fold(
     for side in (spam, ~spam):
         mine = np.flatnonzero(side)
         folds[mine[np.argsort(rows.times[mine], kind="stable")]] = np.arange(len(mine)) * N_FOLDS // len(mine)
+    by_token = np.bincount(rows.indices)
+    n_fitted = int(by_token[by_token > 1].sum())
+    steps = n_fitted + 2 * len(spam)  # of the fit to all messages: folds, though smaller, are computed as it is
+    threads = min(thread_count(None), max(1, MAX_PARALLEL_TOKENS // max(n_fitted, 1)))
 
     def score(fold: int) -> MessageScores | None:
-        with part_of_work(len(rows.indices)):  # a smaller fold is computed in the same way as the others
+        with part_of_work(steps):
             learned, tested = (rows.take(np.flatnonzero(kept)) for kept in (folds != fold, folds == fold))
             return _score_fold(learned, tested, unit, model, settings)
 
     scores, spam_scores = np.empty(len(spam)), np.empty(len(spam))
-    for fold, found in enumerate(map_in_threads(score, range(N_FOLDS), thread_count(None))):
+    for fold, found in enumerate(map_in_threads(score, range(N_FOLDS), threads)):
         if found is None:
             return None
         tested = folds == fold

@@ -14,7 +14,6 @@ from pathlib import Path
 from queue import PriorityQueue
 from typing import Final, NamedTuple
 
-from deciban.engines.threads import limit_threads
 from deciban.errors import DecibanError, StoreError
 from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.store.live_files import FileId, file_id
@@ -180,6 +179,8 @@ class Maintenance:
 
 def maintain(store: str) -> None:
     """Refit and tidy a store where that is due, in one thread at a low priority: messages do not wait for it."""
+    from deciban.engines.threads import limit_threads
+
     with suppress(OSError):
         os.nice(10)
     try:

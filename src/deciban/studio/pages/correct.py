@@ -43,7 +43,7 @@ async def show(request: Request) -> Response:
 
 
 def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
-    """Return the rows of one page in this order, from this number on, and the history."""
+    """Return a page of rows and the history; `first` counts from 1 in this order, and is 1 if beyond the end."""
     model, data = workspace.need_model(), workspace.need_data()
     if by == "order":  # rows without a label are not shown, so that a page may have fewer than others
         first = first if data.read_rows(first - 1, 1).num_rows else 1
@@ -94,7 +94,10 @@ async def undo(request: Request) -> Response:
 
 
 async def compare_reports(request: Request) -> Response:
-    """Return the report before the first correction and the one of now, side by side."""
+    """Return as HTML the figures before the first correction and now; the latter are computed if not known.
+
+    That takes a training in folds, and gives the model the calibration of it.
+    """
     workspace = get_workspace(request)
     html = await run(workspace, _compare_reports, workspace)
     return HTMLResponse(html)
