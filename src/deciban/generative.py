@@ -180,8 +180,8 @@ class GenerativeModel(Scorer):
             rows, log_times = every
             right = float(np.exp(self.scores([rows], "joint", threads).max(axis=1) + log_times).sum())
             return max(1 - right, 0.0)  # rounding may give more than 1
-        if n_draws < 1:
-            raise InputError(f"n_draws is the number of rows to sample, 1 or more; not {n_draws!r}")
+        if not isinstance(n_draws, (int, np.integer)) or n_draws < 1:
+            raise InputError(f"n_draws must be a whole number of at least 1, not {n_draws!r}")
         total = 0.0
         for start in range(0, n_draws, ROWS_PER_SAMPLE):
             parts, _ = self.sample(min(ROWS_PER_SAMPLE, n_draws - start), rng)

@@ -44,7 +44,7 @@ class NumberRange(NamedTuple):
 
     def _find_fault(self, value: float) -> str:
         """Return what is wrong with a number; empty where nothing is."""
-        if self.kind is int and abs(value) >= 1 << 63:
+        if self.kind is int and value >= 1 << 63:
             return "is too large"
         if isnan(value):
             noun = "whole number" if self.kind is int else "number"
@@ -158,8 +158,8 @@ def _parse_number(option: str, example: str, allowed: NumberRange) -> tuple[str,
     """Return the text before the last '=', and the number after it."""
     name, equals, number = option.rpartition("=")
     if not equals or not name.strip():
-        raise UsageError(f"{option!r} is not of the form of {example}")
+        raise UsageError(f"{option!r} is not NAME=NUMBER, as in {example}")
     try:
         return name.strip(), allowed.parse(number)
     except ArgumentTypeError as error:
-        raise UsageError(f"{option!r} is not of the form of {example}: {error}") from None
+        raise UsageError(f"{option!r} is not NAME=NUMBER, as in {example}: {error}") from None

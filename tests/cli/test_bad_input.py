@@ -348,7 +348,7 @@ def test_debug_shows_where_it_happened(tmp_path):
         (["train", PATIENTS, "--sql", "select 1", "--target", "y"], "exactly one table is needed"),
         (["train", PATIENTS, "-", "--target", "y"], "cannot be read together"),
         (["train", PATIENTS, "--target", "diagnosis", "--as", "age"], "is not COL=ROLE"),
-        (["train", PATIENTS, "--target", "diagnosis", "--prior", "flu=x"], "is not of the form of --prior"),
+        (["train", PATIENTS, "--target", "diagnosis", "--prior", "flu=x"], "is not NAME=NUMBER, as in --prior"),
         (["train", PATIENTS, "--target", "diagnosis", "--numbers", "some"], "--numbers"),
         (["train", PATIENTS, "--target", "diagnosis", "--like", "m", "--alpha", "2"], "so --alpha cannot be given"),
         (["predict", "m", NEW, "-o", "out.xls"], "unknown ending"),

@@ -81,12 +81,6 @@ def test_bad_weights_are_refused(example, fault):
         example.make().fit(X, y, sample_weight=WEIGHTS[fault])
 
 
-def test_the_bayes_error_of_no_draws_is_refused():
-    model = deciban.GaussianNB().fit([[0.0], [1.0], [3.0], [4.0]], [0, 0, 1, 1])
-    with pytest.raises(InputError, match="n_draws must be"):
-        model.bayes_error(n_draws=0)
-
-
 @pytest.mark.parametrize("name", ["GaussianNB", "LogisticRegression", "BoostedBayes", "EvidenceRegression"])
 def test_errors_count_rows_of_weight_zero(name):
     X, y = np.array([[1.0], [2.0], [np.inf]]), np.array([0, 0, 1])

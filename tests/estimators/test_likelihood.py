@@ -111,5 +111,6 @@ def test_the_bayes_error_is_the_error_on_the_models_own_samples(example):
 
 def test_a_bayes_error_by_sampling_needs_a_row():
     model = deciban.GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
-    with pytest.raises(InputError, match="n_draws"):
-        model.bayes_error(0)
+    for n_draws in (0, 2.5, "x", None):
+        with pytest.raises(InputError, match="n_draws must be a whole number"):
+            model.bayes_error(n_draws)

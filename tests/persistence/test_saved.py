@@ -204,7 +204,9 @@ def test_damage_to_a_large_file_is_noticed_when_it_is_used(path, monkeypatch):
     monkeypatch.setattr(container, "EAGER_CHECK_BYTES", 0)
     read = deciban.load(path)
     assert np.array_equal(read.predict(X), model.predict(X))
-    with pytest.raises(ModelFileError, match=r"m\.deciban' is damaged: the array 'belief/ledger/parts/0/m2' is not"):
+    with pytest.raises(
+        ModelFileError, match=r"m\.deciban': it is damaged: the array 'belief/ledger/parts/0/m2' is not"
+    ):
         read.ledger_  # noqa: B018
     with pytest.raises(ModelFileError):
         deciban.load(path, verify=True)

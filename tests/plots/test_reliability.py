@@ -98,5 +98,7 @@ def test_shares_of_rows_are_labelled_exactly():
     p[:, 0] = confidence
     truth, names = np.zeros(1500, dtype=int), [f"class {k}" for k in range(20)]
     below = reliability(report_of(np.log(p), truth, None, None, names)).figure.axes[1]
+    below.set_ylim(0.0, 0.01)  # whose ticks are fractions of 1 %
     shown = [label.get_text().removesuffix(" %") for label in below.get_yticklabels()]
+    assert any("." in text for text in shown)
     np.testing.assert_allclose([float(text) for text in shown], 100 * below.get_yticks(), atol=1e-6)

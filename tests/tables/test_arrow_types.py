@@ -292,6 +292,7 @@ def test_files_keep_the_values_of_rare_types(name, tmp_path):
     assert deciban.train(tmp_path / "t.parquet", target="y").ledger == expected
 
 
+@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "kind", [pa.time32("s"), pa.time64("us"), pa.date32(), pa.date64(), pa.timestamp("s")], ids=str
 )

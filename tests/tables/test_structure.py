@@ -213,6 +213,6 @@ def test_odd_tables_are_learned(kind):
 
 def test_levels_that_are_numbers_have_cells_however_they_are_written():
     column = Column("f", "flag", numeric=True)
-    for cells in (["1.0", "0.0", None, "1.0"], ["1", "0", "1"], [1, 0, None], [1.0, 0.0]):
+    for cells in (["1.0", "0.0", None, "1.0"], ["1", "0", "oops", "NA"], ["1", "0", "1"], [1, 0, None], [1.0, 0.0]):
         assert _find_cells(column, pa.array(cells), 4) == ("0", "1")
     assert _find_cells(Column("f", "category"), pa.array(["1.0", "0.0"]), 4) == ("0.0", "1.0")

@@ -158,6 +158,7 @@ TITLES = {
     "priors": ("Priors", "share of each class before any evidence"),
     "roles": ("Columns", "the role of each"),
     "blocks": ("Joined", "columns that are modelled jointly"),
+    "structure": ("Dependence", "the column that each depends on, given the class"),
     "options": ("Assumptions", ""),
 }
 """The heading of each part of the differences, and what is next to it."""

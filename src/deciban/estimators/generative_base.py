@@ -344,8 +344,6 @@ class GenerativeClassifier(Classifier):
         >>> round(model.bayes_error(), 3)
         0.333
         """
-        if n_draws < 1:
-            raise InputError(f"n_draws must be a whole number of at least 1, not {n_draws!r}")
         return self._check_fitted().bayes_error(n_draws, make_generator(random_state), thread_count(self.n_jobs))
 
 

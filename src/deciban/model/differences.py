@@ -53,6 +53,7 @@ def _describe(model: Model, description: Description) -> dict[str, dict[str, Any
         "priors": {str(share.label): share.prior for share in description.classes},
         "roles": model.roles,
         "blocks": {column.name: ", ".join(column.block) for column in model.columns if column.block},
+        "structure": model.structure,
         "options": {**describe_options(model), "learner": learner},
     }
 

@@ -180,7 +180,8 @@ def read(path: str | os.PathLike[str], verify: bool = False) -> Contents:
         with open(name, "rb") as handle:
             return _read_contents(handle, name, verify)
     except ModelFileError as error:
-        raise ModelFileError(f"cannot read the model file {name!r}: {escape_and_shorten(str(error))}") from None
+        fault = str(error).removeprefix(f"{name!r}: ")  # an array names the file, as it may be read later
+        raise ModelFileError(f"cannot read the model file {name!r}: {escape_and_shorten(fault)}") from None
     except OSError as error:
         raise ModelFileError(f"cannot read the model file {name!r}: {error.strerror or error}") from None
 
@@ -271,9 +272,9 @@ class CheckedArrays(Mapping[str, NDArray[Any]]):
         if name not in self._verified:
             content = self._data[span.start : span.end]
             if self._checksums[name] != format_array_entry(span.dtype, span.shape, checksum(content)):
-                raise ModelFileError(f"{self._file!r} is damaged: the array {name!r} is not what was written")
+                raise ModelFileError(f"{self._file!r}: it is damaged: the array {name!r} is not what was written")
             if span.dtype == "BOOL" and content.size and content.max() > 1:
-                raise ModelFileError(f"the array {name!r} of {self._file!r} has a value that is not Boolean")
+                raise ModelFileError(f"{self._file!r}: the array {name!r} has a value that is not Boolean")
             self._verified.add(name)
         array = span.view(self._data)
         return array.T if name in self._transposed else array

@@ -105,7 +105,9 @@ def compare(
     candidates = list(make_candidates(trained.task, trained.total.schema, names, C, numbers, notes))
     if not candidates:
         why = f" ({'; '.join(notes)})" if notes else ""
-        raise InputError(f"none of these learners has a column to learn from{why}. Hint: learners=['bayes']")
+        raise InputError(
+            f"none of these learners has a column to learn from{why}. Hint: --learners bayes (learners=['bayes'])"
+        )
     assert trained.sample is not None
     draws_of_rows = None if curves is None else RowDraws.of(trained.sample, *curves)
     rows = CandidateRows(trained.task.layout, trained.sample, candidates)

@@ -22,7 +22,9 @@ from deciban.metrics.intervals import bounded_losses, effective_weights, paired_
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
 from deciban.sources.arrow_types import is_text
+from deciban.sources.cell_conversion import parse_texts
 from deciban.sources.document_files import EVALUATION_FOLDS
+from deciban.sources.number_formats import PLAIN, NumberFormat
 from deciban.training.joined_columns import NUMBER_ROLES
 
 if TYPE_CHECKING:
@@ -81,15 +83,14 @@ def _can_have_cells(column: Column) -> bool:
 def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] | tuple[str, ...]:
     """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    is_level = column.role in ("flag", "category")
-    if is_level and not (column.numeric and is_text(values.type)):
+    if column.role in ("flag", "category"):
+        if column.numeric and is_text(values.type):  # the level of the text 1.0 is 1, and "oops" is none
+            values = parse_texts(values, column.format if isinstance(column.format, NumberFormat) else PLAIN).values
         return _find_frequent_levels(values, n_cells - 1)
     try:
         numbers = to_numbers(values, column.name)
     except InputError:  # written for people, or a cell that is no number: the reader will say so
         return ()
-    if is_level:  # the level of the text 1.0 is 1
-        return _find_frequent_levels(pa.array(numbers, from_pandas=True), n_cells - 1)
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return ()

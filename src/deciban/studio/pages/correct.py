@@ -46,9 +46,10 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
     """Return a page of rows and the history; `first` counts from 1 in this order, and is 1 if beyond the end."""
     model, data = workspace.need_model(), workspace.need_data()
     if by == "order":  # rows without a label are not shown, so that a page may have fewer than others
-        first = first if data.read_rows(first - 1, 1).num_rows else 1
-        rows = scan_rows(model, data, first - 1, PAGE_ROWS)
-        has_next = data.read_rows(first - 1 + PAGE_ROWS, 1).num_rows > 0
+        n_rows = data.read_rows(first - 1, PAGE_ROWS + 1).num_rows
+        if not n_rows:
+            first, n_rows = 1, data.read_rows(0, PAGE_ROWS + 1).num_rows
+        rows, has_next = scan_rows(model, data, first - 1, PAGE_ROWS), n_rows > PAGE_ROWS
     else:
         every = find_doubtful_rows(workspace)
         first = first if first <= len(every) else 1
