@@ -56,7 +56,7 @@ def test_representations_are_short(results):
     [
         ("Model", ["diagnosis", "'ill', 'well'", "columns"]),
         ("Report", ["rows of 2 classes", "accuracy", "log-loss"]),
-        ("Explanation", ["2 rows, 1 features", "low rather than high", "dB"]),
+        ("Explanation", ["2 rows, 1 feature;", "low rather than high", "dB"]),
         ("TableExplanation", ["5 rows", "rather than", "dB"]),
         ("TextExplanation", ["1 row", "dB"]),
         ("Comparison", ["naive Bayes: log-loss", "logistic", "recommended:"]),
@@ -73,7 +73,7 @@ def test_representations_say_what_matters(results, name, says):
 
 
 def test_an_explanation_of_nothing_has_a_representation(results):
-    assert repr(results["Explanation"][0:0]) == "<Explanation: 0 rows, 1 features>"
+    assert repr(results["Explanation"][0:0]) == "<Explanation: 0 rows, 1 feature>"
 
 
 def test_a_default_tokenizer_is_short():

@@ -25,11 +25,11 @@ def format_count(n: float, noun: str = "") -> str:
 
     >>> format_count(1234567), format_count(2.34567), format_count(12345.67)
     ('1 234 567', '2.346', '12 346')
-    >>> format_count(1, "row"), format_count(0, "row"), format_count(1000, "other class")
-    ('1 row', '0 rows', '1 000 other classes')
+    >>> [format_count(n, "row") for n in (1, 0.99999, 0, 1.5)], format_count(1000, "other class")
+    (['1 row', '1 row', '0 rows', '1.5 rows'], '1 000 other classes')
     """
     number = format_thousands(n, ".0f" if float(n).is_integer() or abs(n) >= 1000 else ".4g")
-    plural = "" if n == 1 else "es" if noun.endswith("s") else "s"
+    plural = "" if number == "1" else "es" if noun.endswith("s") else "s"
     return f"{number} {noun}{plural}" if noun else number
 
 

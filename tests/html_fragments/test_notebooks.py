@@ -95,9 +95,11 @@ def test_a_model_shows_priors_quality_and_roles(model):
 
 def test_a_model_shows_many_rows_in_full_and_one_column_in_the_singular():
     model = 1_000_000 * deciban.train({"x": ["p", "q"] * 4, "y": ["a", "b"] * 4}, target="y", judge=False)
-    assert repr(model).endswith("from 1 column; weight 8000000>")
+    assert repr(model).endswith("from 1 column; weight 8 000 000>")
+    assert repr(model.ledger).startswith("<Ledger: weight 8 000 000 in 2 classes; ")
     text = parse(model._repr_html_()).text
-    assert "y from 1 column, 8000000 rows learned" in text
+    assert "y from 1 column, 8 000 000 rows learned" in text
+    assert "1 column, 0.4 rows learned, 3 parameters" in parse((5e-8 * model)._repr_html_()).text
     assert "roles of 1 column" in text
 
 

@@ -184,7 +184,7 @@ def test_the_text_keeps_within_eighty_columns_and_says_what_it_leaves_out():
     labels = np.char.add("a class with a very long name that goes on and on ", y.astype(str))
     text = str(train_model({**wide, "y": labels}).describe())
     assert max(map(len, text.splitlines())) <= 80
-    for rest in ("… and 20 more classes", "… and 45 more columns or parts of dates", "… and 10 more columns"):
+    for rest in ("… and 20 more classes", "… and 45 more features", "… and 10 more columns"):
         assert rest in text
 
 
@@ -198,7 +198,7 @@ def test_the_text_shows_figures_that_a_reader_needs():
 
 def test_one_more_class_is_not_in_the_plural():
     text = str(train_model({"x": np.arange(55.0) % 7, "y": [f"c{i % 11}" for i in range(55)]}).describe())
-    assert "  … and 1 more\n" in text
+    assert "  … and 1 more class\n" in text
 
 
 def test_one_more_column_with_a_marker_is_not_in_the_plural():

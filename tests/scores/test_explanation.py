@@ -74,5 +74,5 @@ def test_rows_are_picked_by_number_from_either_end_and_by_slice():
 def test_many_rows_print_as_few():
     printed = str(explanation(np.zeros((7, 3))))
     assert printed.count("rather than") == 5
-    assert printed.endswith("… and 2 rows more")
-    assert str(explanation(np.zeros((6, 3)))).endswith("… and 1 row more")
+    assert printed.endswith("… and 2 more rows")
+    assert str(explanation(np.zeros((6, 3)))).endswith("… and 1 more row")

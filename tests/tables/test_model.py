@@ -269,7 +269,7 @@ def test_a_binned_model_is_saved_too(tmp_path):
     ("table", "words"),
     [
         ({"x": [], "y": []}, "no rows"),
-        ({"x": [1.0, 2.0], "y": ["a", "a"]}, "one class only, 'a'"),
+        ({"x": [1.0], "y": ["a"]}, "one class only, 'a', in its only row; "),
         ({"x": [1.0, 2.0], "y": [None, None]}, "none of the 2 rows"),
         ({"x": list(range(100)), "y": [f"n{i}" for i in range(100)]}, "names no classes"),
         ({"x": [1.0, 2.0]}, "no column 'y' for the target"),
@@ -278,7 +278,7 @@ def test_a_binned_model_is_saved_too(tmp_path):
 )
 def test_a_table_that_teaches_nothing_is_refused(table, words):
     with pytest.raises(InputError, match=words):
-        deciban.train({name: np.array(cells) for name, cells in table.items()}, target="y")
+        deciban.train({name: np.array(cells) for name, cells in table.items()}, target="y", roles={"x": "number"})
 
 
 def test_classes_may_be_named_beforehand():

@@ -45,6 +45,15 @@ def test_dependence_is_found_where_held_out_rows_gain(model):
     assert model.held_out.log_loss < naive.held_out.log_loss - 0.2
 
 
+def test_a_difference_in_dependence_is_shown(model, tmp_path):
+    naive = deciban.train(echoes(), target=TARGET, structure="naive")
+    for name, each in (("tree", model), ("naive", naive)):
+        each.save(tmp_path / f"{name}.deciban")
+    out = done("diff", tmp_path / "tree.deciban", tmp_path / "naive.deciban").stdout
+    assert "Dependence" in out
+    assert all(name in out for name in model.structure)
+
+
 def test_blocks_join_columns_in_pairs(tmp_path):
     rows = echoes().assign(w=echoes()["x"] ** 5)  # x, z and w depend on each other, and two of them can be joined
     blocks = deciban.train(rows, target=TARGET, structure="blocks")

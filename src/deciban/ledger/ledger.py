@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.docstrings import document
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
+from deciban.formatting import format_count
 from deciban.ledger.counts import Bags, Counts, Tallies
 from deciban.ledger.grid import Grid
 from deciban.ledger.levels import Cells, Levels
@@ -160,7 +161,8 @@ class Ledger:
 
     def __repr__(self) -> str:
         blocks = ", ".join(f"{b.kind} of {b.width}" for b in self.schema.blocks)
-        return f"<Ledger: weight {self.n_rows:g} in {len(self.rows)} classes; {blocks}; {self.schema.fingerprint}>"
+        held = f"weight {format_count(self.n_rows)} in {format_count(len(self.rows), 'class')}"
+        return f"<Ledger: {held}; {blocks}; {self.schema.fingerprint}>"
 
 
 @contextmanager

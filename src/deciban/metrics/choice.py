@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.formatting import align_columns, format_number, format_percent
+from deciban.formatting import align_columns, format_count, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
 from deciban.metrics.report import MAIN_FIGURES, Report
 from deciban.metrics.scorecard import Scorecard
@@ -164,7 +164,7 @@ class Choice(Result):
     def __str__(self) -> str:
         lines = [list(HEADINGS), *self.table()]
         left = len(self.results) - len(lines) + 1
-        more = [f"… and {left} more setting{'s' if left > 1 else ''}"] if left else []
+        more = [f"… and {format_count(left, 'more setting')}"] if left else []
         return "\n".join([*align_columns(lines, left=range(len(lines[0]))), *more, "", self.measured, *self.notes])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.formatting import align_columns, format_number, format_percent, format_with_error
+from deciban.formatting import align_columns, format_count, format_number, format_percent, format_with_error
 from deciban.ledger.statistic import divide
 from deciban.metrics import pair_dependence
 from deciban.metrics.pair_dependence import Sample
@@ -285,7 +285,8 @@ class Dependence:
     def __repr__(self) -> str:
         steps = [str(each).removesuffix(f": {each.reason}") for each in self.advice]
         advice = "; ".join(steps) or "nothing to drop or to join"
-        return f"<Dependence: {len(self.features)} features given {self.target}, {self.rows} rows; {advice}>"
+        features, rows = format_count(len(self.features), "feature"), format_count(self.rows, "row")
+        return f"<Dependence: {features} given {self.target}, {rows}; {advice}>"
 
     def __str__(self) -> str:
         shown = self.pairs[:MAX_PRINTED_PAIRS]
@@ -293,9 +294,9 @@ class Dependence:
             [HEAD, *(pair.cells(f"{pair.first}, {pair.second}"[:MAX_PAIR_NAME_CHARACTERS]) for pair in shown)],
             left=(0, 5),
         )
-        title = f"{self.target}: dependence of {len(self.features)} features, in decibans a row"
+        title = f"{self.target}: dependence of {format_count(len(self.features), 'feature')}, in decibans a row"
         more = len(self.pairs) - len(shown)
-        left = [f"  … and {more} pair{'s' if more > 1 else ''} more"] if more else []
+        left = [f"  … and {format_count(more, 'more pair')}"] if more else []
         return "\n".join([title, *(f"  {line}" for line in table), *left, *map(str, self.advice)])
 
 

@@ -249,10 +249,10 @@ class LearningCurves(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the means over the draws and their errors as JSON values."""
-        values: dict[str, Array] = {}
+        data: dict[str, Array] = {}
         for figure in get_args(Figure):
-            values |= {figure: self.mean(figure), f"{figure}_error": self.error(figure)}
-        learners = {name: {key: to_plain(of[i]) for key, of in values.items()} for i, name in enumerate(self.names)}
+            data |= {figure: self.mean(figure), f"{figure}_error": self.error(figure)}
+        learners = {name: {key: to_plain(mean[i]) for key, mean in data.items()} for i, name in enumerate(self.names)}
         return {"sizes": list(self.sizes), "draws": self.draws, "held_out": self.held_out, "learners": learners}
 
 

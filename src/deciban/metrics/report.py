@@ -12,10 +12,10 @@ from deciban.docstrings import document
 from deciban.errors import InputError
 from deciban.formatting import (
     align_columns,
+    format_count,
     format_number,
     format_percent,
     format_percent_range,
-    format_thousands,
     format_with_error,
 )
 from deciban.metrics import ranking
@@ -290,11 +290,10 @@ class Report(Figures):
         sure = format_percent_range(self.accuracy_interval)
         loss = format_with_error(self.log_loss, self.log_loss_error)
         if self.impossible:
-            loss = (
-                f"∞ (the true class had the probability 0 in {_format_rows(self.impossible)}; alpha > 0 prevents it)"
-            )
+            rows = format_count(self.impossible, "row")
+            loss = f"∞ (the true class had the probability 0 in {rows}; alpha > 0 prevents it)"
         entries = [
-            ("rows", f"{format_thousands(self.rows)}{weight}"),
+            ("rows", f"{format_count(self.rows)}{weight}"),
             ("accuracy", f"{format_percent(self.accuracy, 2)} (95 % sure: {sure})"),
             (f"always {self.commonest}", format_percent(self.majority, 2)),
             ("balanced accuracy", format_percent(self.balanced_accuracy, 2)),
@@ -335,11 +334,10 @@ class Report(Figures):
         if self.learned_share is not None:
             lines.append(describe_learned_rows(self.learned_share, self.rows))
         if self.effective_rows < self.rows * (1 - ROUNDING_SHARE):
-            n = self.effective_rows
-            rows = format_thousands(n) if n >= 1000 else f"{n:.4g}"
-            lines.append(f"the weights differ: the intervals are those of {rows} rows of equal weight")
+            rows = format_count(self.effective_rows, "row")
+            lines.append(f"the weights differ: the intervals are those of {rows} of equal weight")
         if self.unknown:
-            rows = _format_rows(self.unknown)
+            rows = format_count(self.unknown, "row")
             lines.append(f"{rows} of a class without training rows: counted as errors, left out of log-loss")
         sample = self.score_sample
         if sample is not None and not sample.is_complete:
@@ -348,7 +346,7 @@ class Report(Figures):
 
     def __repr__(self) -> str:
         accuracy, loss = format_percent(self.accuracy, 2), format_number(self.log_loss)
-        which = f"{_format_rows(self.rows)} of {len(self.classes)} classes"
+        which = f"{format_count(self.rows, 'row')} of {format_count(len(self.classes), 'class')}"
         return f"<Report: {which}, accuracy {accuracy}, log-loss {loss}>"
 
     def _repr_html_(self) -> str:
@@ -386,11 +384,7 @@ def describe_learned_rows(share: float, rows: int) -> str:
     'these 397 rows were learned by this model: the figures are not held out'
     """
     some = "" if share == 1 else "almost all of " if share >= 0.99 else f"about {format_percent(share, 0)} of "
-    return f"{some}these {_format_rows(rows)} were learned by this model: the figures are not held out"
-
-
-def _format_rows(count: int) -> str:
-    return f"{format_thousands(count)} row{'' if count == 1 else 's'}"
+    return f"{some}these {format_count(rows, 'row')} were learned by this model: the figures are not held out"
 
 
 def _to_probability(log_odds: Array) -> Array:

@@ -12,12 +12,12 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.families.feature_strength import block_strength, strengths
-from deciban.formatting import clip_text
+from deciban.formatting import clip_text, format_count
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.linear.fitted_model import Account, FittedModel
 from deciban.model.columns import JOIN_SEPARATOR, Column, Feature
-from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureSummary, LevelEffect, format_row_count
+from deciban.model.feature_summaries import BlockSummariser, ClassMean, FeatureSummary, LevelEffect
 from deciban.model.weight_summaries import WeightSummariser, compute_weight_strengths
 from deciban.plain_json import to_plain
 from deciban.scores import DECIBAN
@@ -135,18 +135,18 @@ class Description:
             columns = {name: counts[text] for name, counts in self.markers.items() if text in counts}
             shown = [f"{clip_text(name, 24)} {n}" for name, n in islice(columns.items(), SHOWN_MARKED_COLUMNS)]
             n_more = len(columns) - len(shown)
-            more = f" and {n_more} more column{'' if n_more == 1 else 's'}" if n_more else ""
-            cells = "1 cell" if sum(columns.values()) == 1 else f"{sum(columns.values())} cells"
+            more = f" and {format_count(n_more, 'more column')}" if n_more else ""
+            cells = format_count(sum(columns.values()), "cell")
             lines.append(f"{text} was read as missing in {cells}: {', '.join(shown)}{more}")
         return lines
 
     def _format_first_line(self) -> str:
-        read = format_row_count(self.rows) + " read" if self.rows else ""
-        without = f" ({self.rows_without_class} without a class)" if self.rows_without_class else ""
-        learned = f"{format_row_count(self.weight)} learned" if self.rows != self.weight else ""
+        read = f"{format_count(self.rows, 'row')} read" if self.rows else ""
+        without = f" ({format_count(self.rows_without_class)} without a class)" if self.rows_without_class else ""
+        learned = f"{format_count(self.weight, 'row')} learned" if self.rows != self.weight else ""
         rows = ", ".join(filter(None, [read + without, learned]))
-        used = sum(note.role != "skip" for note in self.columns)
-        return f"{self.target} from {used} column{'' if used == 1 else 's'}: {rows}; {self.n_parameters} parameters"
+        columns = format_count(sum(note.role != "skip" for note in self.columns), "column")
+        return f"{self.target} from {columns}: {rows}; {format_count(self.n_parameters, 'parameter')}"
 
     def _format_classes(self) -> str:
         shown = self.classes[:SHOWN_CLASSES]
@@ -156,7 +156,7 @@ class Description:
             f"  {clip_text(str(share.label), width):<{width}}  {share.weight:>12.10g}  {share.prior:>8.1%}"
             for share in shown
         ]
-        return "\n".join([*lines, *_format_more(len(self.classes) - len(shown), "classes")])
+        return "\n".join([*lines, *_format_more(len(self.classes) - len(shown), "more class")])
 
     def _format_strongest(self) -> str:
         shown = self.strongest[:SHOWN_FEATURES]
@@ -166,7 +166,7 @@ class Description:
         lines = ["strongest columns: average evidence for the true class (90 % interval)"]
         for strength in shown:
             lines += _format_strength(strength, width)
-        return "\n".join([*lines, *_format_more(len(self.strongest) - len(shown), "columns or parts of dates")])
+        return "\n".join([*lines, *_format_more(len(self.strongest) - len(shown), "more feature")])
 
     def _format_columns(self) -> str:
         shown = self.columns[:SHOWN_COLUMNS]
@@ -178,7 +178,7 @@ class Description:
             clip_text(f"  {clip_text(note.name, width):<{width}}  {note.role:<8}  {share}{note.reason}", LINE_WIDTH)
             for note, share in zip(shown, missing)
         ]
-        return "\n".join(["columns", *lines, *_format_more(len(self.columns) - len(shown), "columns")])
+        return "\n".join(["columns", *lines, *_format_more(len(self.columns) - len(shown), "more column")])
 
 
 def describe_model(model: Model) -> Description:
@@ -299,7 +299,7 @@ def _format_strength(strength: Strength, width: int) -> list[str]:
     name = f"{clip_text(strength.feature, width):<{width}}"
     span = f"{strength.evidence:>6.2f} dB  ({strength.low:.2f} … {strength.high:.2f})"
     weight = "" if strength.trust is None else f"weight {strength.trust:.2f}  "
-    rows = f"{weight}{format_row_count(strength.rows)}, {strength.fewest:.10g} of {strength.fewest_label}"
+    rows = f"{weight}{format_count(strength.rows, 'row')}, {format_count(strength.fewest)} of {strength.fewest_label}"
     lines = [clip_text(f"  {name}  {span}  {rows}", LINE_WIDTH)]
     return lines + [_format_summary(summary, strength.feature) for summary in strength.summaries]
 
@@ -312,5 +312,5 @@ def _format_summary(summary: FeatureSummary, heading: str) -> str:
     return clip_text(f"      {clip_text(name, max(width, 10))} {summary.message()}", LINE_WIDTH)
 
 
-def _format_more(n: int, what: str) -> list[str]:
-    return [f"  … and {n} more {what}" if n > 1 else "  … and 1 more"] if n > 0 else []
+def _format_more(n: int, noun: str) -> list[str]:
+    return [f"  … and {format_count(n, noun)}"] if n > 0 else []

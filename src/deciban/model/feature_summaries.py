@@ -13,7 +13,7 @@ from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
 from deciban.families.level_families import Categorical, SeparateLevels
 from deciban.families.telltales import Z90, telltales
-from deciban.formatting import format_signed
+from deciban.formatting import format_count, format_signed
 from deciban.generative import GenerativeModel
 from deciban.ledger import Bags, Counts, Grid, Levels, Moments, Scatter
 from deciban.ledger.grid import cell_numbers
@@ -54,7 +54,7 @@ class LevelEffect:
     def message(self) -> str:
         """Return the effect in words, without the name of the feature and its value."""
         span = f"({format_signed(self.low, 1)} … {format_signed(self.high, 1)})"
-        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB {span}, {format_row_count(self.rows)}"
+        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB {span}, {format_count(self.rows, 'row')}"
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class ClassMean:
 
     def message(self) -> str:
         """Return the mean in words, without the name of the feature."""
-        return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {format_row_count(self.rows)}"
+        return f"in {self.label} {self.value:.4g} ± {self.error:.2g}, {format_count(self.rows, 'row')}"
 
 
 @dataclass(frozen=True)
@@ -91,15 +91,10 @@ class WeightEffect:
 
     def message(self) -> str:
         """Return the effect in words, without the name of the feature and its value."""
-        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB, {format_row_count(self.rows)}"
+        return f"favours {self.label}: {format_signed(self.evidence, 1)} dB, {format_count(self.rows, 'row')}"
 
 
 FeatureSummary = LevelEffect | ClassMean | WeightEffect
-
-
-def format_row_count(rows: float) -> str:
-    """Return "12 rows", or "weight 2.5" where it is not a whole number."""
-    return f"{rows:.10g} row{'' if rows == 1 else 's'}" if float(rows).is_integer() else f"weight {rows:.4g}"
 
 
 @dataclass(frozen=True)

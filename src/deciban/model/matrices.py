@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._lazy import pa, pc
 from deciban.errors import InputError, did_you_mean
+from deciban.formatting import format_count
 from deciban.ledger import Vocabulary
 from deciban.ledger.schema import Kind
 from deciban.model.columns import Combinations, Feature, Layout
@@ -174,7 +175,7 @@ def check_columns(
     present = set(source.columns)
     absent = [name for name in wanted if name not in present]
     if absent and not allow_missing:
-        more = f" (nor {len(absent) - 1} other{'s' if len(absent) > 2 else ''})" if len(absent) > 1 else ""
+        more = f" (nor {format_count(len(absent) - 1, 'other')})" if len(absent) > 1 else ""
         raise InputError(
             f"{source.name} has no column {absent[0]!r}{more}, which the model needs"
             f"{did_you_mean(absent[0], source.columns) or '.'} "

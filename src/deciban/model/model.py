@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.docstrings import document
+from deciban.formatting import format_count
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import Account, FittedModel
@@ -386,11 +387,10 @@ class Model(ModelAlgebra):
         return contents  # the package is imported by name: it is a layer above
 
     def __repr__(self) -> str:
-        used = sum(column.role != "skip" for column in self.columns)
         by = "" if self.learner == "bayes" else f", {self.learner}"
         classes = f"{self.classes[:5]}{'…' if len(self.classes) > 5 else ''}"
-        columns = f"{used} column{'' if used == 1 else 's'}"
-        return f"<Model: {self.target} in {classes} from {columns}{by}; weight {self.ledger.n_rows:.10g}>"
+        columns = format_count(sum(column.role != "skip" for column in self.columns), "column")
+        return f"<Model: {self.target} in {classes} from {columns}{by}; weight {format_count(self.ledger.n_rows)}>"
 
     def _repr_html_(self) -> str:
         """Return classes, strongest columns and roles, for notebooks."""

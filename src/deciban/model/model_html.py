@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deciban.formatting import format_number, format_percent
+from deciban.formatting import format_count, format_number, format_percent
 from deciban.html_fragments import (
     Markup,
     draw_interval,
@@ -17,7 +17,6 @@ from deciban.html_fragments import (
     make_table,
     wrap_for_notebook,
 )
-from deciban.model.feature_summaries import format_row_count
 
 if TYPE_CHECKING:
     from deciban.model.description import Description
@@ -33,10 +32,9 @@ N_HTML_CLASSES = 12
 def show_model(model: Model) -> Markup:
     """Return what the model predicts, from which columns, and how well where that is known."""
     description = model.describe()
-    used = sum(note.role != "skip" for note in description.columns)
-    columns = f"{used} column{'' if used == 1 else 's'}"
-    rows = f"{format_row_count(description.weight)} learned, {description.n_parameters} parameters, {model.learner}"
-    title = element("p", element("b", model.target), f" from {columns}, {rows}")
+    used = format_count(sum(note.role != "skip" for note in description.columns), "column")
+    rows, parameters = format_count(description.weight, "row"), format_count(description.n_parameters, "parameter")
+    title = element("p", element("b", model.target), f" from {used}, {rows} learned, {parameters}, {model.learner}")
     return join(
         title, _show_quality(model), show_priors(description), show_strongest(description), show_roles(description)
     )
@@ -60,7 +58,7 @@ def show_priors(description: Description) -> Markup:
     shares = description.classes[:N_HTML_CLASSES]
     more = len(description.classes) - len(shares)
     priors = draw_posterior([(share.label, share.prior) for share in shares], "prior of each class")
-    return join(priors, make_notes([f"… and {more} more class{'' if more == 1 else 'es'}"] if more else []))
+    return join(priors, make_notes([f"… and {format_count(more, 'more class')}"] if more else []))
 
 
 def show_strongest(description: Description) -> Markup | None:
@@ -84,7 +82,7 @@ def show_roles(description: Description) -> Markup:
         for note in description.columns
     ]
     table = make_table(["column", "role", "why", "missing"], rows, left=(0, 1, 2))
-    return make_details(f"roles of {len(rows)} column{'' if len(rows) == 1 else 's'}", table)
+    return make_details(f"roles of {format_count(len(rows), 'column')}", table)
 
 
 def show_in_notebook(model: Model) -> str:

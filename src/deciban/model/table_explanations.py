@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban.errors import InputError, unknown_class_error
+from deciban.formatting import format_count
 from deciban.ledger.schema import NumberedNames
 from deciban.model.cell_values import format_value, read_cells
 from deciban.model.matrices import read_documents, stack_rows
@@ -81,7 +82,7 @@ def _format_words(documents: TextExplanation, row: int) -> list[str]:
         line = f"{'':{INDENT}}{word.shown:<{width}}  {word.times:>3}×  {format_decibans(word.decibans)}  "
         lines.append(line + in_context(documents.texts[row], word, LINE_WIDTH - len(line)))
     left = len(words) - len(shown)
-    return lines + ([f"{'':{INDENT}}… and {left} more word{'' if left == 1 else 's'}"] if left else [])
+    return lines + ([f"{'':{INDENT}}… and {format_count(left, 'more word')}"] if left else [])
 
 
 def explain_rows(

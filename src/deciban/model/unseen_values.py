@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, warn_caller
-from deciban.formatting import clip_text, format_range, to_printable
+from deciban.formatting import clip_text, format_count, format_range, to_printable
 from deciban.model.cell_values import format_cell
 from deciban.model.columns import JOIN_SEPARATOR, Feature, Layout
 from deciban.model.learned_ranges import Range
@@ -70,11 +70,11 @@ class UnseenColumn:
 
     def __str__(self) -> str:
         is_text = self.reason == NO_KNOWN_WORD
-        noun = ("text" if is_text else "value") + ("" if self.count == 1 else "s")
+        cells = format_count(self.count, "text" if is_text else "value")
         shown = ", ".join(f"row {row}" if is_text else f"{value} (row {row})" for row, value in self.examples)
         more = ", …" if self.count > len(self.examples) == MAX_EXAMPLES else ""
         reason = WARNING_REASONS.get(self.reason, self.reason)
-        return f"{self.column!r} has {self.count} {noun} {reason}: {shown}{more}"
+        return f"{self.column!r} has {cells} {reason}: {shown}{more}"
 
     def add(self, cells: UnseenCells, batches: Sequence[Any], index: NDArray[np.intp], first: int) -> None:
         """Count cells, and keep examples; `index` has the place of each row in batches that follow `first` rows."""

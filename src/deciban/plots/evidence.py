@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from deciban.errors import InputError
-from deciban.formatting import format_short_percent, format_signed, format_word
+from deciban.formatting import format_count, format_short_percent, format_signed, format_word
 from deciban.plots import style
 from deciban.plots.style import COLOURS, INK, pale, shorten
 from deciban.scores import Explanation
@@ -59,7 +59,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
         raise InputError(f"evidence draws what model.explain(…) gives, not {type(explanation).__name__}")
     style.check_positive("most", most)
     if not -len(explanation) <= row < len(explanation):
-        raise InputError(f"row {row} is not there: 0 is the first of {len(explanation)} in the explanation")
+        raise InputError(f"row {row} is not there: 0 is the first of the {format_count(len(explanation), 'row')}")
     bars = make_steps(explanation, row, most)
     ax = style.make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
     edge = _compute_axis_limits(bars)

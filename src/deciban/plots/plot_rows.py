@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
+from deciban.formatting import format_count
 from deciban.plots.boundary_geometry import Window
 from deciban.sources.source import ColumnReading, Source, check_column
 
@@ -156,7 +157,7 @@ def _to_codes(model: Any, y: Any, n: int) -> NDArray[np.intp]:
     if unknown.any():
         first, n_unknown = int(np.flatnonzero(unknown)[0]), int(unknown.sum())
         raise InputError(
-            f"y has {n_unknown} row{'' if n_unknown == 1 else 's'} of unknown classes (first: {labels[first]!r} "
+            f"y has {format_count(n_unknown, 'row')} of unknown classes (first: {labels[first]!r} "
             f"in row {first}); the model has {', '.join(map(str, classes))}. Hint: leave those rows out."
         )
     return np.searchsorted(classes, labels)

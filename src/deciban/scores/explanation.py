@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.formatting import clip_text, format_signed, format_thousands, format_word, to_printable
+from deciban.formatting import clip_text, format_count, format_signed, format_thousands, format_word, to_printable
 from deciban.result import FrameKind, make_frame
 
 DECIBAN = 10 / math.log(10)
@@ -230,7 +230,7 @@ class Explanation:
         return f"  {reason.name:<{width}}  {format_decibans(reason.decibans)}"
 
     def __repr__(self) -> str:
-        rows = f"{len(self)} row{'' if len(self) == 1 else 's'}, {len(self.features)} features"
+        rows = f"{format_count(len(self), 'row')}, {format_count(len(self.features), 'feature')}"
         for winner, other, total in zip(self.winner[:1], self.runner_up, self.total):
             rows += f"; {winner} rather than {other}: {format_decibans(total).strip()}{', …' * (len(self) > 1)}"
         return f"<{type(self).__name__}: {rows}>"
@@ -244,7 +244,7 @@ class Explanation:
     def __str__(self) -> str:
         shown = [self.text(row) for row in range(min(len(self), 5))]
         if len(self) > 5:
-            shown.append(f"… and {len(self) - 5} row{'s' if len(self) > 6 else ''} more")
+            shown.append(f"… and {format_count(len(self) - 5, 'more row')}")
         return "\n\n".join(shown)
 
 

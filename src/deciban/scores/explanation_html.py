@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from deciban.formatting import format_count
 from deciban.html_fragments import (
     Bar,
     Markup,
@@ -27,7 +28,7 @@ def show_in_notebook(explanation: Explanation) -> str:
     """Return the waterfalls of the first rows with their style."""
     rows = [_show_row(explanation, row) for row in range(min(len(explanation), MAX_SHOWN_ROWS))]
     n = len(explanation) - MAX_SHOWN_ROWS
-    more = [f"… and {n} row{'s' if n > 1 else ''} more"] if n > 0 else []
+    more = [f"… and {format_count(n, 'more row')}"] if n > 0 else []
     return wrap_for_notebook(*rows, make_notes(more))
 
 

@@ -150,8 +150,7 @@ def _find_columns(model: Model) -> Iterator[Finding]:
     for column in skipped[:5]:
         yield Finding("note", f"{column.name} was left out", f"{column.reason[:1].upper()}{column.reason[1:]}.")
     if len(skipped) > 5:
-        more = format_count(len(skipped) - 5, "more column")
-        yield Finding("note", f"Left out, too: {more}", "The page Open says why.")
+        yield Finding("note", f"{format_count(len(skipped) - 5, 'more column')} left out", "The page Open says why.")
     description = model.describe()
     for note in description.columns:
         if note.missing is not None and note.missing >= MANY_MISSING:

@@ -33,7 +33,7 @@ class Job:
         return self
 
     def begin(self, doing: str, things: str, total: int) -> None:
-        """Begin another stage: what is done, the things that are counted, and their number (0: unknown); `check`."""
+        """Begin a stage, named by what is done and the things that are counted (total 0: unknown); then `check`."""
         self.label, self.things, self.total, self.done = doing, things, total, 0
         self.check()
 

@@ -16,6 +16,7 @@ from deciban._lazy import pa, pc
 from deciban._typing import Array
 from deciban.errors import InputError, did_you_mean
 from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
+from deciban.formatting import format_count
 from deciban.ledger import Ledger
 from deciban.ledger.grid import middles
 from deciban.ledger.schema import Kind
@@ -248,7 +249,7 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     lower = {value.lower() for value in values}
     if any(lower <= set(pair) for pair in FLAG_VALUES):
         return Column(name, "flag", " or ".join(sorted(values)))
-    return Column(name, "category", f"{distinct} different value{'' if distinct == 1 else 's'}")
+    return Column(name, "category", format_count(distinct, "different value"))
 
 
 def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:

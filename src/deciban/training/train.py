@@ -13,6 +13,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
 from deciban.errors import DecibanWarning, InputError
+from deciban.formatting import format_count
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import CalibrationResult, check_method
@@ -276,9 +277,9 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
     """
     classes, n = read.total.schema.classes, read.n_learned
     if len(classes) < 2:
+        where = "its only row" if n == 1 else f"all {format_count(n, 'row')}"
         raise InputError(
-            f"column {task.target!r} has one class only, {str(classes[0])!r}, in all {n} row{'' if n == 1 else 's'}; "
-            f"a classifier needs two. "
+            f"column {task.target!r} has one class only, {str(classes[0])!r}, in {where}; a classifier needs two. "
             f"Hint: another target, or name those that are to come, --classes a,b (classes=['a', 'b'])"
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)

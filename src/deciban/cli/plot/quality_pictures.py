@@ -126,7 +126,8 @@ def learning(picture: Picture, figure: str, **options: Any) -> None:
     """
     _draw_measured(
         "learning", picture, options, compare.measure_curve,
-        lambda curve: f"the {figure} of {len(curve.points)} models by {format_count(curve.held_out, 'row')} held out",
+        lambda curve: f"the {figure} of {format_count(len(curve.points), 'model')} by "
+        f"{format_count(curve.held_out, 'row')} held out",
         figure=figure.replace("-", "_"),
     )  # fmt: skip
 
@@ -145,7 +146,8 @@ def comparison(picture: Picture, figure: str, **options: Any) -> None:
     """
     _draw_measured(
         "comparison", picture, options, compare.compare_learners,
-        lambda found: f"the {figure} of {len(found)} learners, by {format_count(len(found.weight), 'row')}",
+        lambda found: f"the {figure} of {format_count(len(found), 'learner')}, by "
+        f"{format_count(len(found.weight), 'row')}",
         figure=figure.replace("-", "_"),
     )  # fmt: skip
 
