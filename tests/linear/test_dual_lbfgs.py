@@ -41,6 +41,23 @@ def test_the_gram_product_is_the_product_of_their_features(fast, M, scaled):
     np.testing.assert_allclose(found.multiply(a), expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_the_product_of_one_score_is_that_among_several_bit_for_bit(dtype, scaled):
+    X, _, rows = words(n=300, d=900, M=2)
+    C, rows = X.tocsc(), rows.astype(dtype)
+    scale = np.random.default_rng(2).normal(size=(900, 2)) if scaled else np.empty((0, 0))
+    found = []
+    for columns in (slice(0, 1), slice(None)):
+        out, mine = np.zeros_like(rows[:, columns]), np.ascontiguousarray(rows[:, columns])
+        arrays = C.data.astype(dtype), C.indices, C.indptr
+        kernel.add_gram_product(arrays, 0, 900, np.ascontiguousarray(scale[:, columns]), mine, out)
+        found.append(out[:, 0])
+    assert found[0].any()
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("tol", [1e-3, 1e-8])
 def test_threads_change_no_bit(tol):
     X, codes, _ = words(n=700, d=9000, M=5)

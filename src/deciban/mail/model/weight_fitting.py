@@ -176,9 +176,8 @@ def _fit_score(
     X, y = examples.X, (examples.codes == label).astype(np.int32)
     factors = mail_models.length_factor(examples.lengths, usual, settings.power, settings.cap)
     evidence = _compute_evidence(examples, label, model, settings) * factors[X.rows]
-    Z = X.with_data(evidence)
     prior = mail_models.prior_log_odds(examples.one_against_others(label)[1])
-    agreed, common, own = np.ones(len(y)), 0.0, np.zeros(X.shape[1])
+    Z, agreed, common, own = X, np.ones(len(y)), 0.0, np.zeros(X.shape[1])
     for _ in range(1 + N_AGREEMENT_PASSES * (settings.conflict > 0)):
         Z = Z.with_data(evidence * agreed[X.rows])
         parts = _build_parts(Z, model, settings)
