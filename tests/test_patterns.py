@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -12,6 +11,7 @@ from deciban.mail.tokens import word_tokens as words
 from deciban.sources import number_formats
 from tests import patterns
 from tests.patterns import Use
+from tests.timing import least_seconds
 
 
 @pytest.mark.thorough
@@ -47,9 +47,11 @@ def test_every_pattern_is_found():
 
 def test_a_megabyte_of_times_in_a_box_takes_no_time():
     line = b"\nFrom " + b" 1:00" * 800
-    begun = time.process_time()
-    assert len(list(mbox.split_mbox(iter([b"From a\nTo: b\n\n" + line * 260]), 1 << 24))) == 1
-    assert time.process_time() - begun < 1
+
+    def split():
+        assert len(list(mbox.split_mbox(iter([b"From a\nTo: b\n\n" + line * 260]), 1 << 24))) == 1
+
+    assert least_seconds(split, 1.0) <= 1.0
 
 
 @pytest.mark.thorough

@@ -312,7 +312,7 @@ def test_a_signal_while_classifying_lets_the_message_pass_as_it_came(store, tmp_
     process.send_signal(number)
     sent = time.monotonic()
     out, err = process.communicate(timeout=60)
-    assert time.monotonic() - sent < 2
+    assert time.monotonic() - sent < 3.5  # the lock is waited for 5 s
     assert (process.returncode, out) == (0, NEW)
     assert f"error: ended by {number.name}".encode() in err
 

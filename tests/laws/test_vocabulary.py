@@ -2,7 +2,6 @@
 
 import pickle
 from itertools import pairwise
-from time import perf_counter, process_time
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from deciban.ledger import Vocabulary, vocabulary
 from deciban.ledger import vocabulary as vocabulary_module
 from deciban.ledger.hashing import hash_word, hash_words
+from tests.timing import least_seconds
 
 anything = st.text(st.characters(codec=None), max_size=20)
 few = st.sampled_from(
@@ -83,10 +83,8 @@ def test_a_word_of_very_many_parts_among_others_is_hashed_in_linear_time():
     many = [b"ab", b"a b c"] * 20 + [b" " * 400_000]
     offsets = np.cumsum([0, *map(len, many)], dtype=np.int64)
     blob = np.frombuffer(b"".join(many), dtype=np.uint8)
-    begun = process_time()
-    found = hash_words(blob, offsets)
-    assert process_time() - begun < 2
-    assert found.tolist() == [hash_by_hand(word) for word in many]
+    assert hash_words(blob, offsets).tolist() == [hash_by_hand(word) for word in many]
+    assert least_seconds(lambda: hash_words(blob, offsets), 2.0) <= 2.0
 
 
 def test_the_hash_never_changes():
@@ -206,9 +204,7 @@ def test_byte_ranges_are_copied_and_compared_in_chunks(monkeypatch):
 def test_a_hundred_thousand_words_unite_at_once():
     given_words = [f"word{i * 2654435761 % 10**9}" for i in range(150_000)]
     a, b = Vocabulary.of(given_words[:100_000]), Vocabulary.of(given_words[50_000:])
-    start = perf_counter()
     union, mine, theirs = a.unite(b)
-    took = perf_counter() - start
     assert set(union) == set(given_words)
     assert np.array_equal(np.union1d(mine, theirs), np.arange(len(union)))
-    assert took < 1  # 0.02 s where nothing else runs
+    assert least_seconds(lambda: a.unite(b), 1.0) <= 1.0  # 0.02 s where nothing else runs

@@ -1,7 +1,6 @@
 """Forged model files: whatever their values are, loading refuses them or gives a model that works."""
 
 import random
-import time
 import warnings
 
 import numpy as np
@@ -11,6 +10,7 @@ import deciban
 from deciban import persistence
 from deciban.errors import InputError, ModelFileError
 from tests.fuzz import model_bytes, model_files
+from tests.timing import least_seconds
 
 
 def forge(path, model, change):
@@ -47,10 +47,12 @@ def test_a_long_name_of_a_level_is_refused_within_a_second_of_cpu_time(name, pat
         ).astype(offsets.dtype)
 
     forge(path, model_bytes.MODELS["table with blocks"](), change)
-    start = time.process_time()
-    with pytest.raises(ModelFileError, match="not a combination of levels"):
-        deciban.load(path)
-    assert time.process_time() - start < 1.0
+
+    def refuse():
+        with pytest.raises(ModelFileError, match="not a combination of levels"):
+            deciban.load(path)
+
+    assert least_seconds(refuse, 1.0) <= 1.0
 
 
 @pytest.mark.parametrize("ngrams", [[1, 101], [1, 100_000], [1, 1 << 62]])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import re
-import time
 import tracemalloc
 
 import numpy as np
@@ -16,6 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from deciban.text import Documents, Words
 from deciban.text.lexicon import Lexicon, TokenBuffers
 from tests.text.readers import READERS, UNUSUAL, any_text, kernel_tokens
+from tests.timing import assert_growth
 
 readers = pytest.mark.parametrize("name", READERS)
 
@@ -72,15 +71,8 @@ def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
 
 
 def test_a_text_of_many_runs_of_spaces_is_read_in_linear_time():
-    words, cost = Words(tokens="characters"), {}
-    for n in (20_000, 160_000):
-        text, best = "a  b\n\n" * n, math.inf
-        for _ in range(3):
-            start = time.process_time()
-            words.tokens_of(text)
-            best = min(best, time.process_time() - start)
-        cost[n] = best
-    assert cost[160_000] < 16 * cost[20_000]
+    words = Words(tokens="characters")
+    assert_growth(lambda n: words.tokens_of("a  b\n\n" * n), 20_000, 160_000, most=16)
 
 
 def agree(name, texts):
