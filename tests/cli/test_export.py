@@ -5,6 +5,8 @@ import json
 import pytest
 
 import deciban
+from deciban.cli.export import parse_tokens
+from deciban.errors import UsageError
 from tests.cli.terminal import EXAMPLES, call, done
 
 
@@ -45,3 +47,9 @@ def test_options_without_a_meaning_are_wrong_usage(model, arguments, message):
     result = call("export", str(model), *arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_two_tables_for_one_text_are_wrong_usage():
+    assert parse_tokens(["a=words", "a=words"], ["a", "b"]) == {"a": "words"}
+    with pytest.raises(UsageError, match="--tokens gives a both words and others"):
+        parse_tokens(["a=words", "a=others"], ["a", "b"])

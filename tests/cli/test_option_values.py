@@ -75,6 +75,10 @@ def test_a_pseudo_count_that_is_none_is_wrong_usage(value, tmp_path):
             ["train", PATIENTS, "--target", "diagnosis", "--prior", "cold=0.5,cold=0.2,flu=0.3"],
             "--prior gives cold both 0.5 and 0.2",
         ),
+        (
+            ["train", PATIENTS, "--target", "diagnosis", "--as", "age=number", "--as", "age=text"],
+            "--as gives age both number and text",
+        ),
         (["mail", "watch", "--ham", "a", "--junk", "b", "--every", "inf"], "'inf' is not finite"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -83,6 +87,11 @@ def test_other_numbers_that_no_data_could_make_right_are_wrong_usage(words, wron
     result = call(*words)
     assert result.exit_code == 2
     assert wrong in result.stderr
+
+
+def test_a_role_that_is_given_twice_is_taken_once(tmp_path):
+    roles = ["--as", "age=binned", "--as", "age=binned"]
+    done("train", PATIENTS, "--target", "diagnosis", *roles, "-o", tmp_path / "m.deciban")
 
 
 def test_limits_are_in_the_help_text():

@@ -68,10 +68,12 @@ def export(model: Path, to: str, output: str | None, tokens: Sequence[str] | Non
 def parse_tokens(given: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
     """Return the table of tokens of each text, from [COL=]TABLE; the column may be left out where there is one text.
 
+    Raises UsageError for a column that is no text of the model, and for two tables of one column.
+
     >>> parse_tokens(["words"], ["note"]), parse_tokens(["a=b"], ["a", "c"])
     ({'note': 'words'}, {'a': 'b'})
     """
-    tables = {}
+    tables: dict[str, str] = {}
     for text in given:
         column, equals, table = text.rpartition("=")
         if not equals and len(texts) == 1:
@@ -79,5 +81,6 @@ def parse_tokens(given: Sequence[str], texts: Sequence[str]) -> dict[str, str]:
         if column not in texts:
             shown = ", ".join(texts) or "none"
             raise UsageError(f"--tokens {text!r} names no text of the model. Hint: COL=TABLE; its texts are: {shown}")
-        tables[column] = table
+        if tables.setdefault(column, table) != table:
+            raise UsageError(f"--tokens gives {column} both {tables[column]} and {table}")
     return tables

@@ -194,11 +194,15 @@ def select_options(options: Mapping[str, Any], *more: str) -> dict[str, Any]:
 
 
 def parse_roles(pairs: Sequence[str]) -> dict[str, str]:
-    """Parse pairs COL=ROLE; a column's name may contain '='."""
-    roles = {}
+    """Parse pairs COL=ROLE; a column's name may contain '='.
+
+    Raises UsageError for a pair of another form, and for two roles of one column.
+    """
+    roles: dict[str, str] = {}
     for pair in pairs:
         column, equals, role = pair.rpartition("=")
         if not equals or not column:
             raise UsageError(f"{pair!r} is not COL=ROLE, as in --as age=number")
-        roles[column] = role.strip()
+        if roles.setdefault(column, role.strip()) != role.strip():
+            raise UsageError(f"--as gives {column} both {roles[column]} and {role.strip()}")
     return roles
