@@ -12,6 +12,7 @@ from deciban.errors import InputError
 from deciban.mail.sources import imap, imap_connection
 from deciban.mail.sources.imap import ImapFolder, group_by_size, imap_messages
 from deciban.mail.sources.imap_connection import Address, RefusedError, decode_folder, encode_folder, password_for
+from deciban.mail.sources.mailbox_search import list_neighbours
 from deciban.mail.sources.message_sources import read_mail, source_kind
 from tests.mail import dovecot
 from tests.mail.imap_script import serve_script
@@ -260,6 +261,26 @@ def test_a_date_that_there_is_not_is_no_time_of_arrival(day):
 def test_short_messages_may_come_in_quotes():
     with serve_script(BODY_PEEK=b'* 1 FETCH (UID 1 BODY[]<0> "a\\"b")\r\n') as (address, _):
         assert [found.raw for found in read_mail(address)] == [b'a"b']
+
+
+def test_backslashes_and_quotes_are_escaped_in_quoted_names_of_folders_alone():
+    rows = [
+        rb'* LIST () "\\" "Old\\new \"s\"" ("CHILDINFO" ("SUBSCRIBED"))',
+        rb'* LIST (\Marked) "\\" Plain\\name',
+        rb"* LIST () NIL {7}",
+        rb'a\\b"c"',
+        rb'* LIST () "/" two words',
+    ]
+    with serve_script(LIST=b"".join(row + b"\r\n" for row in rows)) as (address, _):
+        names = [name for name, _ in list_neighbours(address)]
+    assert names == [r'Old\new "s"', r"Plain\\name", r'a\\b"c"', "two words"]
+
+
+def test_a_backslash_may_separate_the_parts_of_a_name():
+    separator, refusal = rb'* LIST (\Noselect) "\\" ""' + b"\r\n", b"{tag} NO none\r\n"
+    with serve_script(**{"LIST": separator, '"Old/news"': refusal}) as (address, received):
+        assert len(list(read_mail(address.replace("INBOX", "Old/news")))) == 1
+    assert any(rb'EXAMINE "Old\\news"' in line for line in received)
 
 
 def test_only_reading_commands_are_sent(monkeypatch):

@@ -35,8 +35,9 @@ MAX_MESSAGE_SIZE = 1 << 30
 imaplib.Commands.setdefault("MOVE", ("SELECTED",))  # older Pythons do not know RFC 6851
 
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
-_FOLDER = re.compile(r'\(([^()]*)\) (?:NIL|"[^"]*") "?(.*?)"?$')
-_QUOTED_BODY = re.compile(rb'BODY\[\](?:<0>)? (?:NIL|"((?:[^"\\]|\\.)*)")', re.IGNORECASE | re.DOTALL)
+_QUOTED = rb'"((?:[^"\\]|\\.)*)"'
+_FOLDER = re.compile(rb"\(([^()]*)\) (?:NIL|" + _QUOTED + rb") (?:" + _QUOTED + rb"|(.*))", re.DOTALL)
+_QUOTED_BODY = re.compile(rb"BODY\[\](?:<0>)? (?:NIL|" + _QUOTED + rb")", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class ImapFolder:
         with translate_errors(self.address):
             separator = "/"
             if "/" in folder:  # which may be another character on this server
-                found = re.search(rb'\) "(.)" ', _last_line(self._connection.list('""', '""')[1]))
-                separator = found[1].decode("latin-1") if found else "/"
+                found = _FOLDER.search(_last_line(self._connection.list('""', '""')[1]))
+                separator = _unescape(found[2]).decode("latin-1") if found and found[2] else "/"
             for name in dict.fromkeys((folder, folder.replace("/", separator))):
                 self._connection.allowed = imap_connection.MAX_RESPONSE_BYTES
                 kind, response = self._connection.select(imap_connection.encode_folder(name), readonly=True)
@@ -170,9 +171,22 @@ def list_folders(connection: imap_connection.Connection) -> list[tuple[str, froz
         kind, rows = connection.list('""', '"*" RETURN (SPECIAL-USE)')
     if kind != "OK":
         kind, rows = connection.list()
-    lines = [row[0].rpartition(b"{")[0] + row[1] if isinstance(row, tuple) else row or b"" for row in rows]
-    found = [match.groups() for line in lines if (match := _FOLDER.search(line.decode("latin-1")))]
-    return [(decode_folder(name.replace('\\"', '"')), frozenset(flags.lower().split())) for flags, name in found]
+    return [found for row in rows if (found := _parse_folder(row))]
+
+
+def _parse_folder(row: Any) -> tuple[str, frozenset[str]] | None:
+    """Parse a part of the response to LIST, whose name may be a literal; None where it has no name and attributes."""
+    line, literal = row if isinstance(row, tuple) else (row or b"", None)
+    if not (found := _FOLDER.search(line)):
+        return None
+    attributes, _, quoted, plain = found.groups()
+    name = _unescape(quoted) if quoted is not None else plain if literal is None else literal
+    return decode_folder(name.decode("latin-1")), frozenset(attributes.decode("latin-1").lower().split())
+
+
+def _unescape(quoted: bytes) -> bytes:
+    """Return the text that is written between quotes, in which quotes and backslashes are preceded by a backslash."""
+    return re.sub(rb'\\(["\\])', rb"\1", quoted)
 
 
 def imap_messages(
@@ -254,6 +268,6 @@ def _parse_bodies(response: list[Any]) -> Iterator[tuple[int, bytes]]:
             uid, quoted = _UID.search(part), _QUOTED_BODY.search(part)
             if not quoted:
                 continue
-            raw = re.sub(rb"\\(.)", rb"\1", quoted[1] or b"", flags=re.DOTALL)
+            raw = _unescape(quoted[1] or b"")
         if uid:
             yield int(uid[1]), raw[: max_read_bytes()]
