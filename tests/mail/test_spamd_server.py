@@ -273,6 +273,23 @@ def test_a_fit_that_is_due_when_the_server_starts_is_made(tmp_path, monkeypatch)
         await_fit(store)
 
 
+@pytest.mark.parametrize("model", ["fisher", "evidence"])
+def test_a_store_without_a_fit_is_tidied_by_another_process(tmp_path, monkeypatch, model):
+    monkeypatch.setattr(spamd, "MAINTENANCE_DELAY_SECONDS", 0.05)
+    path = tmp_path / "mail.db"
+    with MailFilter(path) as mail:
+        mail.store.set("model", model)
+        mail.store.set("most_messages", 8)
+        for number in range(12):
+            mail.learn(make_message("ham", number), "ham")
+    with run_server(path) as server, Store(path) as store:
+        assert b"DidSet: local" in server.ask(tell(900))
+        end = time.monotonic() + 60
+        while sum(n for n, _ in store.totals().values()) > 8:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
 def test_learning_waits_for_other_writers_and_classifying_does_not(store):
     with run_server(store, limits=Limits(seconds=20)) as server, Store(store) as other:
         with other.write_transaction(), server.connect() as line:

@@ -148,7 +148,10 @@ class WorkerPool:
 
 
 class Maintenance:
-    """A process that refits when that is due, and tidies then where that is due too; one at a time."""
+    """A process that refits when that is due, and tidies then where that is due too; one at a time.
+
+    A store without a fit, as of the model `fisher`, is tidied as soon as that is due.
+    """
 
     def __init__(self, store: Path) -> None:
         self._store = store
@@ -160,8 +163,8 @@ class Maintenance:
         return self._process is not None and self._process.poll() is None
 
     def start_if_due(self, mail: MailFilter) -> bytes:
-        """Start the process if a refit is due and none is running. A cheap job for the worker that learns."""
-        if not self.is_running and mail.store.writable and mail.is_fit_due():
+        """Start the process if it has something to do and none is running. A cheap job for the worker that learns."""
+        if not self.is_running and mail.store.writable and _is_maintenance_due(mail):
             command = [sys.executable, "-c", MAINTENANCE_PROGRAM.format(path=sys.path, store=str(self._store))]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         return b""
@@ -175,6 +178,11 @@ class Maintenance:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+
+
+def _is_maintenance_due(mail: MailFilter) -> bool:
+    """Return whether a refit is due, or tidying in a store without a fit; in others that waits for the next refit."""
+    return mail.is_fit_due() or (mail.store.fit(mail.model) is None and mail.store.is_tidy_due())
 
 
 def maintain(store: str) -> None:
