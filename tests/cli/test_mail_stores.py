@@ -147,6 +147,7 @@ def test_another_model_is_fitted_at_once_and_classifies_from_then_on(store, mode
     [
         ([], 2, "nothing to set"),
         (["--spam-at", "0.1"], 1, "ham must end below where spam begins"),
+        (["--ham-at", "0.97"], 1, "thresholds 0.97 and 0.95 (which auto may choose): ham must end below"),
         (["--ham-at", "-1"], 2, "'-1' is less than 0"),
         (["--spam-at", "nan"], 2, "'nan' is neither a number nor auto"),
         (["--model", "oracle"], 1, "model 'oracle' is not known"),
@@ -157,7 +158,7 @@ def test_another_model_is_fitted_at_once_and_classifies_from_then_on(store, mode
         (["--most-messages", "0"], 2, "'0' is less than 1"),
         (["--spam-at", "0.5", "--most-messages", "-3"], 2, "'-3' is less than 1"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_choices_that_cannot_be_are_refused_and_nothing_is_set(store, arguments, code, words):
     before = read_status(store)

@@ -164,6 +164,21 @@ def test_a_fit_to_enough_ham_chooses_thresholds_and_counts_what_to_expect(mail) 
     assert mail.thresholds == (0.2, 0.99)
 
 
+def test_a_chosen_threshold_is_never_below_that_for_ham(mail) -> None:
+    assert choose_spam_threshold(np.full(3000, -5.0), ham_at=0.92) == 0.95
+    fill(mail, MIN_HAM, 60)
+    mail.store.set("max_lost_ham", 0.5)
+    mail.refit(force=True)
+    assert mail.thresholds == (0.2, 0.9)
+    mail.store.set("ham_at", 0.92)
+    snapshot = StoreSnapshot(mail.store, "evidence", (0.92, None))
+    assert mail.thresholds == snapshot._builder._thresholds == (0.92, 0.92)
+    mail.refit(force=True)
+    assert mail.thresholds == (0.92, 0.95)
+    mail.store.set("ham_at", 0.97)
+    assert mail.thresholds == (0.97, 0.97)
+
+
 @pytest.mark.thorough
 def test_out_of_fold_scores_come_from_fits_without_the_fold(mail) -> None:
     fill(mail, MIN_HAM, 100)

@@ -13,7 +13,7 @@ from deciban.docstrings import document
 from deciban.errors import InputError, StoreError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
-from deciban.mail.model.threshold_choice import CHOICE_KEY, ThresholdChoice, choose_thresholds, read_choice
+from deciban.mail.model.threshold_choice import CHOICE_KEY, ThresholdChoice, choose_thresholds, read_choice, resolve_spam_at
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.model.weight_fitting import (
     FittedModelName,
@@ -26,7 +26,7 @@ from deciban.mail.sources.message_files import MessageInput
 from deciban.mail.store.sqlite_errors import report_damage
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, SPAM_AT, ModelName, check_model
+from deciban.mail.store.store_schema import HAM_AT, MAX_LOST_HAM, ModelName, check_model
 from deciban.mail.store.stored_messages import LearnCounts, StoredMessage, WordMemory, add_counts
 from deciban.mail.tokens.token_options import DEFAULT_OPTIONS, TokenOptions
 from deciban.mail.tokens.tokens import extract_tokens, list_omissions
@@ -144,13 +144,12 @@ class MailFilter:
     def thresholds(self) -> tuple[float, float]:
         """Return the probability of spam up to which a message is ham, and the one from which it is spam.
 
-        The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default.
+        The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default. It
+        is then never below the former.
         """
-        spam_at = self.store.setting("spam_at")
-        if spam_at is None:
-            choice = self.threshold_choice
-            spam_at = choice.spam_at if choice else SPAM_AT
-        return self.store.setting("ham_at", HAM_AT), spam_at
+        ham_at, spam_at = self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at")
+        choice = self.threshold_choice if spam_at is None else None
+        return ham_at, resolve_spam_at(ham_at, spam_at, choice)
 
     @property
     def threshold_choice(self) -> ThresholdChoice | None:

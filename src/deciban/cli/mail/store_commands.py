@@ -90,9 +90,8 @@ def set_options(
         from deciban.mail.store.store_schema import check_threshold_order
 
         with mail.store.write_transaction():  # all or none
-            low, high = mail.thresholds
-            spam_at = values.get("spam_at", high)
-            check_threshold_order(values.get("ham_at", low), None if isinstance(spam_at, str) else spam_at)
+            low, high = (values.get(key, mail.store.setting(key)) for key in ("ham_at", "spam_at"))
+            check_threshold_order(low, None if high == "auto" else high)
             for key, value in values.items():
                 mail.store.set(key, None if value == "auto" else value)
             changes = [f"{key.replace('_', '-')} {value}" for key, value in values.items()]

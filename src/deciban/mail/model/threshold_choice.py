@@ -111,6 +111,13 @@ def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
         raise invalid_value(path, rule, FIT_HINT) from error
 
 
+def resolve_spam_at(ham_at: float, spam_at: float | None, choice: ThresholdChoice | None) -> float:
+    """Return the threshold for spam: the one that is set, else the one chosen or the default, but at least `ham_at`."""
+    if spam_at is not None:
+        return spam_at
+    return max(ham_at, SPAM_AT if choice is None else choice.spam_at)
+
+
 def log_binomial_cdf(k: int, n: int, rate: float) -> float:
     """Compute the log of the binomial distribution function, ln P(at most k of n), each with this probability."""
     logs = [
@@ -160,8 +167,8 @@ def apply_thresholds(
     return np.where(scores <= ham_at, HAM_CODE, np.where(is_spam, SPAM_CODE, UNSURE_CODE))
 
 
-def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> float:
-    """Choose the threshold for spam from the scores of ham.
+def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM, ham_at: float = HAM_AT) -> float:
+    """Choose the threshold for spam from the scores of ham; it is above that for ham where a candidate is.
 
     >>> scores = np.full(3000, -5.0)
     >>> choose_spam_threshold(scores), choose_spam_threshold(np.append(scores, 3.5))
@@ -171,7 +178,7 @@ def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> 
     """
     n = len(ham_scores)
     is_ensured = n >= required_ham(max_lost)
-    for threshold in SPAM_CANDIDATES:
+    for threshold in (candidate for candidate in SPAM_CANDIDATES if candidate > ham_at):
         lost = int((ham_scores >= logit(threshold)).sum())
         if is_ensured and upper_bound(lost, n) <= max_lost:
             return threshold
@@ -179,7 +186,7 @@ def choose_spam_threshold(ham_scores: Array, max_lost: float = MAX_LOST_HAM) -> 
         is_exceeded = lost > 0 and max_lost < 1 and log_binomial_cdf(lost - 1, n, max_lost) > math.log(CONFIDENCE)
         if not is_ensured and threshold >= SPAM_AT and not is_exceeded:
             return threshold
-    return SPAM_CANDIDATES[-1]
+    return max(ham_at, SPAM_CANDIDATES[-1])
 
 
 def choose_thresholds(
@@ -190,7 +197,7 @@ def choose_thresholds(
     found = score_out_of_fold(rows, unit, model, settings)
     if found is None:
         return None
-    spam_at = choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost)
+    spam_at = choose_spam_threshold(found.spam_scores[~found.is_spam], max_lost, ham_at)
     verdicts = apply_thresholds(found.scores, (ham_at, spam_at), found.spam_scores)
     counts = np.bincount(3 * found.is_spam + verdicts, minlength=6).reshape(2, 3)
     (_, lost, ham_unsure), (missed, _, spam_unsure) = counts.tolist()

@@ -18,12 +18,12 @@ from deciban._typing import Array
 from deciban.formatting import format_probability
 from deciban.mail.model import mail_models
 from deciban.mail.model.mail_models import MIN_MESSAGES_PER_LABEL, POSITIVE_LABEL, MessageScores, WeightParameters
-from deciban.mail.model.threshold_choice import read_choice
+from deciban.mail.model.threshold_choice import read_choice, resolve_spam_at
 from deciban.mail.status_figures import format_counts
 from deciban.mail.store.sqlite_errors import FIT_HINT, INVALID_VALUE_ERRORS, invalid_value
 from deciban.mail.store.store import Store
 from deciban.mail.store.store_arrays import StoredTokens
-from deciban.mail.store.store_schema import SPAM_AT, ModelName
+from deciban.mail.store.store_schema import ModelName
 from deciban.mail.store.stored_messages import Numbers
 from deciban.mail.tokens.token_descriptions import describe_token
 from deciban.scores import DECIBAN
@@ -294,10 +294,8 @@ class StoreSnapshot:
                 raise invalid_value(store.path, rule, FIT_HINT) from error
         self.totals = np.array([totals[label][1] for label in labels]) / self.unit
         ham_at, spam_at = thresholds
-        if spam_at is None:
-            choice = read_choice(fit, store.path)
-            spam_at = SPAM_AT if choice is None else choice.spam_at
-        self._builder = VerdictBuilder(learned, model, (ham_at, spam_at))
+        choice = read_choice(fit, store.path) if spam_at is None else None
+        self._builder = VerdictBuilder(learned, model, (ham_at, resolve_spam_at(ham_at, spam_at, choice)))
         self._requested: set[str] = set()
         self.is_loaded = False
         """Whether all tokens of the store are here."""

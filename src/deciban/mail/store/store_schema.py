@@ -155,8 +155,9 @@ def check_threshold_order(ham_at: float | None, spam_at: float | None) -> None:
     """Refuse thresholds (None: the default) of which the one for ham is not below the one for spam."""
     low, high = HAM_AT if ham_at is None else ham_at, SPAM_AT if spam_at is None else spam_at
     if not 0 <= low < high <= 1:
+        which = " (which auto may choose)" if spam_at is None else ""
         raise InputError(
-            f"thresholds {low:g} and {high:g}: ham must end below where spam begins, both from 0 to 1. "
+            f"thresholds {low:g} and {high:g}{which}: ham must end below where spam begins, both from 0 to 1. "
             "Hint: --ham-at 0.2 --spam-at 0.95"
         )
 
