@@ -141,7 +141,7 @@ def test_a_file_that_cannot_be_a_message_stops_nobody(tmp_path):
     (folder / "good.eml").write_bytes(make_message("ham", 1))
     os.mkfifo(folder / "pipe")
     result = done("learn", "--ham", folder, "--store", tmp_path / "mail.db")
-    assert "pipe: is a pipe or a device" in result.stderr
+    assert "pipe: is a folder, a pipe or a device" in result.stderr
     assert f"left out 1 file that is not mail: {folder / 'noise'}" in result.stderr
     assert learned(tmp_path / "mail.db")["ham"] >= 2
 

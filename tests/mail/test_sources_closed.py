@@ -207,7 +207,7 @@ def test_files_that_change_after_they_were_listed(tmp_path, trained, n, processe
     assert trashed == 1 + sum(i % 3 != 0 and i % 4 == 1 for i in range(n))
     assert [(Path(name).name.partition(".")[0], reason) for name, reason in others] == [
         ("1700000006", "No such file or directory"),
-        ("1700000012", "is a pipe or a device, not a file with a message"),
+        ("1700000012", "is a folder, a pipe or a device, not a file with a message"),
     ]
 
 

@@ -234,6 +234,29 @@ def test_a_maildir_that_is_away_for_a_while_is_reported_and_looked_at_again(mail
         assert notes.news(watcher) == [("filed", "spam")]
 
 
+def test_files_that_cannot_be_read_are_reported_once_and_tried_again(maildir):
+    notes, reported = Notes(maildir), []
+    with notes.watcher(problems=reported.append) as watcher:
+        notes.news(watcher)
+        pipe, folder, link = (maildir.junk / "cur" / f"170000000{i}.M1.host:2,S" for i in range(3))
+        os.mkfifo(pipe)
+        folder.mkdir()
+        link.symlink_to("nowhere")
+        maildir.deliver("filed", "Junk")
+        assert notes.news(watcher) == [("filed", "spam")]
+        assert notes.news(watcher) == []
+        (problem,) = reported
+        assert problem.messages == 3
+        first = f"the first: {pipe}: is a folder, a pipe or a device, not a file with a message"
+        assert str(problem) == (
+            f"{maildir.junk}: 3 messages cannot be read, which is tried again at each look; {first}"
+        )
+        link.unlink()
+        link.write_bytes(b"Subject: mended\n\n")
+        assert notes.news(watcher) == [("mended", "spam")]
+    assert len(reported) == 1
+
+
 def test_memory_is_bounded(maildir, monkeypatch):
     monkeypatch.setattr(watch_module, "MAX_REMEMBERED_LABELS", 3)
     notes = Notes(maildir)

@@ -13,11 +13,11 @@ moves is given. A message counts as seen only after something was done about it:
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from deciban.errors import DecibanError, InputError
+from deciban.formatting import format_count
 from deciban.mail.message.message import compute_digest
 from deciban.mail.moves import MoveJournal
 from deciban.mail.sources.imap import ImapFolder
@@ -77,7 +77,9 @@ class Watcher:
         self._save, self._problems, self._journal, self._is_spam = save, problems, journal, is_spam
         self._saved = _as_mapping(load())
         seen, self._password = _as_mapping(self._saved.get("folders")), ask_once(password)
-        self._folders = [(watch_folder(path, seen, self._password), label) for path, label in folders.items()]
+        self._folders = [
+            (watch_folder(path, seen, self._password, problems), label) for path, label in folders.items()
+        ]
         labels = _as_mapping(self._saved.get("labels"))
         self._labels = {digest: label for digest, label in labels.items() if isinstance(label, str)}
         self._is_first_look, self._look_time = True, time.time()
@@ -191,10 +193,15 @@ def _as_mapping(value: object) -> Mapping[str, Any]:
 
 
 class WatchedMaildir:
-    """A Maildir by the names of its files: flags, and moves from `new` to `cur`, change nothing."""
+    """A Maildir by the names of its files: flags, and moves from `new` to `cur`, change nothing.
 
-    def __init__(self, path: Path, state: Mapping[str, Any]) -> None:
-        self.path, self.name = path, str(path)
+    `problems` receives the number of files that cannot be read when there are others than at the last look.
+    """
+
+    def __init__(self, path: Path, state: Mapping[str, Any], problems: ProblemHandler = warn_of_problem) -> None:
+        self.path, self.name, self._problems = path, str(path), problems
+        self._unreadable: dict[str, str] = {}
+        """The errors of the files that could not be read at the last look, by key."""
         keys = state.get("keys")
         self.is_new = not isinstance(keys, list)  # nothing is known of the messages that were in it before
         self.seen: set[int | str] = set() if self.is_new else {key for key in keys or () if isinstance(key, str)}
@@ -215,13 +222,29 @@ class WatchedMaildir:
             return
         files = [file for file in list_maildir(self.path) if not file.is_trashed]
         self.seen &= {file.key for file in files}
+        unreadable: dict[str, str] = {}
         for file in files:
-            if file.key not in self.seen:
-                with suppress(InputError, OSError):  # renamed or gone since: the next look shows which
-                    yield file.key, read_single_message(file)
+            if file.key in self.seen:
+                continue
+            try:
+                message = read_single_message(file)
+            except (InputError, OSError) as error:
+                if os.path.lexists(file.path):  # else it was renamed or is gone: the next look shows which
+                    unreadable[file.key] = str(error)
+            else:
+                yield file.key, message
+        self._report_unreadable(unreadable)
         is_complete = self.seen >= {file.key for file in files}
         is_old_enough = self._looked - max(self._times) / 1e9 > MTIME_RESOLUTION_SECONDS
         self._unchanged = self._times if is_complete and is_old_enough else ()
+
+    def _report_unreadable(self, unreadable: dict[str, str]) -> None:
+        """Report how many files cannot be read, and the first of them, if some could be at the last look."""
+        if new := [error for key, error in unreadable.items() if key not in self._unreadable]:
+            n = format_count(len(unreadable), "message")
+            reason = f"{n} cannot be read, which is tried again at each look; the first: {new[0]}"
+            self._problems(Problem(self.name, reason, len(unreadable)))
+        self._unreadable = unreadable
 
     def mark_all_seen(self) -> None:
         """Replace `seen` by all names that are present, except those of trashed messages."""
@@ -298,7 +321,9 @@ class WatchedImap:
 WatchedFolder = WatchedMaildir | WatchedImap
 
 
-def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password) -> WatchedFolder:
+def watch_folder(
+    path: str | Path, states: Mapping[str, Any], password: Password, problems: ProblemHandler
+) -> WatchedFolder:
     """Return a Maildir or IMAP folder to watch, with its state in `states`, if valid; refuse any other source."""
     kind = source_kind(path)
     if kind == "imap":
@@ -306,5 +331,5 @@ def watch_folder(path: str | Path, states: Mapping[str, Any], password: Password
         return WatchedImap(address, _as_mapping(states.get(str(address))), password)
     if kind == "maildir":
         place = Path(path).expanduser().absolute()
-        return WatchedMaildir(place, _as_mapping(states.get(str(place))))
+        return WatchedMaildir(place, _as_mapping(states.get(str(place))), problems)
     raise InputError(f"{path}: this is a {kind}. Hint: Maildirs and IMAP folders can be watched")

@@ -134,9 +134,12 @@ def find_maildirs(folder: Path) -> list[Path]:
 
 
 def list_maildir(folder: Path) -> list[MessageFile]:
-    """List the messages of `cur` and `new` in order of arrival, by their names; files in `tmp` are incomplete."""
+    """List the messages of `cur` and `new` in order of arrival, by their names; files in `tmp` are incomplete.
+
+    A folder in the place of a message is listed too, so that reading it is reported.
+    """
     found = [file for part in ("new", "cur") for file in _scan(folder / part) if not file.name.startswith(".")]
-    files = [MessageFile(x.path, is_trashed(x.name), _parse_time(x.name)) for x in found if not x.is_dir()]
+    files = [MessageFile(x.path, is_trashed(x.name), _parse_time(x.name)) for x in found]
     return sorted(files, key=lambda file: (file.time or 0.0, os.path.basename(file.path)))
 
 
@@ -175,8 +178,14 @@ def _scan(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def is_regular(path: str | Path) -> bool:
-    """Return whether a path is a regular file: reading a pipe in a folder could wait for ever."""
+    """Return whether a path is a regular file; OSError if that cannot be found out."""
     return S_ISREG(os.stat(path).st_mode)
+
+
+def refuse_irregular(path: str | Path) -> None:
+    """Raise InputError for a path that is not a regular file: reading a pipe in a folder could wait for ever."""
+    if not is_regular(path):
+        raise InputError(f"{path}: is a folder, a pipe or a device, not a file with a message")
 
 
 def is_trashed(name: str) -> bool:

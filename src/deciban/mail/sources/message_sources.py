@@ -135,7 +135,8 @@ def read_file_messages(file: MessageFile) -> Iterable[RawMessage]:
 
 
 def read_single_message(file: MessageFile) -> RawMessage:
-    """Read the one message of a file of a Maildir; InputError if it cannot be read."""
+    """Read the one message of a file of a Maildir; InputError or OSError if it cannot be read."""
+    message_files.refuse_irregular(file.path)
     (found,) = _read_file(file, warn_of_problem)
     return found
 
@@ -245,8 +246,7 @@ def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Itera
     for listed in files:
         file = _find_renamed(listed)
         try:
-            if not message_files.is_regular(file.path):
-                raise InputError("is a pipe or a device, not a file with a message")
+            message_files.refuse_irregular(file.path)
             yield from _read_file(file, problems)
         except (InputError, OSError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
