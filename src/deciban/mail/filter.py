@@ -13,7 +13,13 @@ from deciban.docstrings import document
 from deciban.errors import InputError, StoreError
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.model.mail_models import DEFAULT_MODEL
-from deciban.mail.model.threshold_choice import CHOICE_KEY, ThresholdChoice, choose_thresholds, read_choice, resolve_spam_at
+from deciban.mail.model.threshold_choice import (
+    CHOICE_KEY,
+    ThresholdChoice,
+    choose_thresholds,
+    read_choice,
+    resolve_spam_at,
+)
 from deciban.mail.model.verdicts import UNSURE, StoreSnapshot, Verdict
 from deciban.mail.model.weight_fitting import (
     FittedModelName,
@@ -144,8 +150,8 @@ class MailFilter:
     def thresholds(self) -> tuple[float, float]:
         """Return the probability of spam up to which a message is ham, and the one from which it is spam.
 
-        The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default. It
-        is then never below the former.
+        The latter, unless set, is the one chosen at the last fit, so that next to no ham is lost; else the default.
+        Unless set, it is never below the former.
         """
         ham_at, spam_at = self.store.setting("ham_at", HAM_AT), self.store.setting("spam_at")
         choice = self.threshold_choice if spam_at is None else None

@@ -112,7 +112,7 @@ def read_choice(fit: Fit | None, path: Path) -> ThresholdChoice | None:
 
 
 def resolve_spam_at(ham_at: float, spam_at: float | None, choice: ThresholdChoice | None) -> float:
-    """Return the threshold for spam: the one that is set, else the one chosen or the default, but at least `ham_at`."""
+    """Return the threshold for spam: the one set, or else the one chosen, or the default, but at least `ham_at`."""
     if spam_at is not None:
         return spam_at
     return max(ham_at, SPAM_AT if choice is None else choice.spam_at)
