@@ -212,6 +212,27 @@ def test_few_messages_are_learned_and_said_to_be_few(tmp_path, monkeypatch):
     assert "3 messages of one kind: too few" in result.stderr
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+def test_mail_that_nobody_has_read_is_not_learned_as_ham(home, hidden):
+    inbox = home / "Maildir"
+    for file in (inbox / "cur").iterdir():
+        file.rename(inbox / "new" / file.name)
+    if hidden:
+        (inbox / "cur" / ".keep").touch()
+    result = mail("setup", "--service", "none", "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert learned(home / STORE) == {"spam": 20}
+    assert f"{inbox}: no message was read yet, so none was learned as ham" in result.stderr
+    assert f"to learn wanted mail once you have read some: deciban mail learn --ham {inbox}/cur" in result.stderr
+
+
+def test_new_mail_of_a_maildir_is_not_learned_every_night(home, crontab):
+    box = mbox(home / "spam.mbox", "spam", range(15))
+    result = mail("setup", "--mail", home / "Maildir", "--junk", box, "--yes")
+    assert result.exit_code == 0, result.stderr
+    assert f"mail learn --ham {home}/Maildir/cur --spam {box} --json" in crontab.read_text()
+
+
 def test_nothing_known_and_nobody_to_ask_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USER", "nobody-at-all")

@@ -115,13 +115,18 @@ def setup(
         print_stderr(f"wanted mail: {inbox}\nspam:        {spam}")
         if not dialogue.confirm("Learn these messages?"):
             return
+        wanted = _find_read_part(inbox)
         learn.function(
-            ham=[_find_read_part(inbox)], spam=[spam], label=None, store=store, subfolders=False, trashed=False,
+            ham=wanted, spam=[spam], label=None, store=store, subfolders=False, trashed=False,
             no_fit=False, json=False, debug=debug,
         )  # fmt: skip
         _evaluate(store)
         steps = install_service(service, command, dialogue)
         option = f" --store {shlex.quote(store)}" if store else ""
+        if not wanted:
+            print_stderr(f"{inbox}: no message was read yet, so none was learned as ham")
+            read = shlex.quote(str(Path(inbox, "cur")))
+            steps.append(f"to learn wanted mail once you have read some: deciban mail learn --ham {read}{option}")
         steps.append(f"to see what new mail is: deciban mail classify {shlex.quote(inbox)}{option}")
         print_stderr("\n".join(["", "Next steps:", *(f"  {step}" for step in steps)]))
 
@@ -166,15 +171,17 @@ def _choose_junk(inbox: str, dialogue: Dialogue) -> str:
     return dialogue.ask("Which folder has your spam?", "", "--junk PATH")
 
 
-def _find_read_part(inbox: str) -> str:
-    """Return the part of a mailbox that its reader has seen: `cur` of a Maildir; if it is empty, the whole mailbox.
+def _find_read_part(inbox: str) -> list[str]:
+    """Return the part of a mailbox that its reader has seen: `cur` of a Maildir, nothing if that has no messages.
 
-    Of any other mailbox it is the whole, too. New mail of a Maildir may be anything.
+    Of any other mailbox it is the whole. New mail of a Maildir may be anything.
     """
     from deciban.mail.sources.message_sources import source_kind
 
+    if source_kind(inbox) != "maildir":
+        return [inbox]
     seen = Path(inbox, "cur")
-    return str(seen) if source_kind(inbox) == "maildir" and any(seen.iterdir()) else inbox
+    return [str(seen)] if any(not file.name.startswith(".") for file in seen.iterdir()) else []
 
 
 def _evaluate(store: str | None) -> None:
@@ -196,7 +203,7 @@ def _evaluate(store: str | None) -> None:
 def _build_command(inbox: str, spam: str, move: bool, store: str | None) -> list[str]:
     """Return the words of the command that keeps learning, with absolute paths; refuse `move` except on IMAP.
 
-    It is `watch` where both mailboxes are Maildirs or on IMAP, else `learn`.
+    It is `watch` where both mailboxes are Maildirs or on IMAP, else `learn`, of a Maildir only what was read.
     """
     from deciban.mail.sources.message_sources import source_kind
 
@@ -209,7 +216,8 @@ def _build_command(inbox: str, spam: str, move: bool, store: str | None) -> list
     if set(kinds.values()) <= {"imap", "maildir"}:
         words += ["mail", "watch", "--ham", ham, "--junk", junk, *(["--move"] if move else [])]
     else:
-        words += ["mail", "learn", "--ham", ham, "--spam", junk, "--json"]
+        read = str(Path(ham, "cur")) if kinds[inbox] == "maildir" else ham
+        words += ["mail", "learn", "--ham", read, "--spam", junk, "--json"]
     return [*words, "--store", str(a.store_path(store).absolute())]
 
 
