@@ -61,6 +61,15 @@ def test_trash_and_folders_within_are_read_when_asked_for(maildir):
     assert subjects(maildir / ".Junk") == ["junk"]
 
 
+def test_a_link_to_a_maildir_that_it_is_in_is_left_out(maildir, tmp_path):
+    (maildir / ".Loop").symlink_to(maildir)
+    (maildir / ".Junk/.Loop").symlink_to(maildir)
+    (maildir / ".Archive").symlink_to(tmp_path / "elsewhere")
+    for part in ("cur", "new"):
+        (tmp_path / "elsewhere" / part).mkdir(parents=True)
+    assert find_maildirs(maildir) == [maildir / ".Archive", maildir / ".Junk"]
+
+
 def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maildir):
     reading = read_mail(maildir, trashed=True)
     next(reading)

@@ -123,14 +123,17 @@ def is_mh(folder: Path) -> bool:
     return bool(visible) and all(_is_number(file.name) and not file.is_dir() for file in visible)
 
 
-def find_maildirs(folder: Path) -> list[Path]:
+def find_maildirs(folder: Path, parents: frozenset[str] = frozenset()) -> list[Path]:
     """Find the folders of a Maildir: `.Name` (Maildir++), or Maildirs in it (Dovecot's layout "fs").
 
-    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may.
+    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may. A link to a folder that it is in,
+    or to one of `parents`, is left out.
     """
+    parents |= {os.path.realpath(folder)}
     names = [inner.name for inner in _scan(folder) if inner.is_dir() and inner.name not in ("cur", "new", "tmp")]
-    below = [folder / name for name in names if is_maildir(folder / name)]
-    return [found for inner in below for found in (inner, *find_maildirs(inner))]
+    paths = [folder / name for name in names]
+    below = [path for path in paths if is_maildir(path) and os.path.realpath(path) not in parents]
+    return [found for inner in below for found in (inner, *find_maildirs(inner, parents))]
 
 
 def list_maildir(folder: Path) -> list[MessageFile]:
