@@ -125,6 +125,9 @@ def test_archives_are_refused_with_a_way_out(tmp_path):
     for name in ("mail.zip", "mail.tar"):
         with pytest.raises(NotMailError, match="Hint: unpack it"):
             source_kind(tmp_path / name)
+    (tmp_path / "mail.mbox.gz").write_bytes(gzip.compress(gzip.compress(MAIL["plain"])))
+    with pytest.raises(NotMailError, match="is packed by gzip twice"):
+        source_kind(tmp_path / "mail.mbox.gz")
 
 
 def test_a_message_of_apple_mail_is_read_without_what_is_around_it(tmp_path):

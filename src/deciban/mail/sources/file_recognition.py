@@ -10,6 +10,7 @@ import re
 from deciban.errors import InputError
 
 ARCHIVES = {
+    b"\x1f\x8b\x08": "is packed by gzip twice. Hint: zcat FILE | deciban mail … -",
     b"BZh": "is packed by bzip2. Hint: bzcat FILE | deciban mail … -",
     b"\xfd7zXZ": "is packed by xz. Hint: xzcat FILE | deciban mail … -",
     b"\x28\xb5\x2f\xfd": "is packed by zstd. Hint: zstdcat FILE | deciban mail … -",
@@ -23,7 +24,7 @@ ARCHIVES = {
     b"\xd0\xcf\x11\xe0": "is a file of Microsoft Office or Outlook (.msg). Hint: save the message as .eml",
     b"!BDN": "is a mailbox of Outlook (.pst). Hint: readpst -o FOLDER FILE, and give the folder",
 }
-"""Beginnings of files that are not mail, and what to report."""
+"""Beginnings of files, unpacked if they are gzip, that are not mail, and what to report."""
 
 SEARCHED_BYTES = 1 << 14
 """Bytes at the beginning of a file in which header fields are sought."""
