@@ -269,7 +269,10 @@ def test_stores_are_merged_and_disputes_reported(store, tmp_path):
     assert read_status(store)["messages"] == {"ham": EACH + 10, "spam": EACH}
     figures = json.loads(done("merge", other, "--store", store, "--json").stdout)["merged"][0]
     assert (figures["new"], figures["known"], len(figures["disputed"])) == (0, 15, 2)
+    before = read_status(store)
+    assert mail("merge", store, other, tmp_path / "none.db", "--store", tmp_path / "new.db").exit_code == 1
     assert mail("merge", tmp_path / "none.db", "--store", store).exit_code == 1
+    assert (read_status(store), (tmp_path / "new.db").exists()) == (before, False)
 
 
 def test_a_store_goes_through_text_and_comes_back(store, tmp_path):

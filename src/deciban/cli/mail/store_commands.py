@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 from shutil import copyfileobj
@@ -201,7 +201,11 @@ def backup(file: Path, store: str | None, debug: bool) -> None:
 )  # fmt: skip
 def merge(others: Sequence[Path], store: str | None, no_fit: bool, json: bool, debug: bool) -> None:
     """Learn the messages of other stores; those known here under another label stay as they are, and are reported."""
-    with handle_errors(debug, interrupted=KEPT), open_to_learn(store, create=True) as mail:
+    with handle_errors(debug, interrupted=KEPT), ExitStack() as opened:
+        for other in others:  # one that is refused must not leave an empty store, or half of the work done
+            with open_to_classify(str(other)):
+                pass
+        mail = opened.enter_context(open_to_learn(store, create=True))
         merged = [_report(str(other), mail.store.merge(other.expanduser()), json) for other in others]
         maintain_and_report(mail, store, no_fit, json, merged=merged)
 
