@@ -233,6 +233,13 @@ def test_new_mail_of_a_maildir_is_not_learned_every_night(home, crontab):
     assert f"mail learn --ham {home}/Maildir/cur --spam {box} --json" in crontab.read_text()
 
 
+def test_the_mailbox_itself_is_not_the_folder_for_spam(home):
+    result = mail("setup", "--junk", home / "Maildir", "--yes", "--service", "none")
+    assert result.exit_code == 2
+    assert "is given both for wanted mail and for spam" in result.stderr
+    assert not (home / STORE).exists()
+
+
 def test_nothing_known_and_nobody_to_ask_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USER", "nobody-at-all")

@@ -112,11 +112,14 @@ def wait_for(what):
         (["--ham", "IN"], 2, "--junk"),
         (["--ham", "IN", "--junk", "JUNK", "--every", "0"], 2, "--every"),
         (["--ham", "imaps://a:secret@b/c", "--junk", "JUNK"], 1, "password"),
+        (["--ham", "IN", "--junk", "JUNK", "--junk", "IN/"], 2, "given both for wanted mail and for spam"),
+        (["--ham", "imaps://a@b/c", "--junk", "imaps://a@b:993/c"], 2, "given both for wanted mail and for spam"),
     ],
-    ids=range(4),
+    ids=range(6),
 )
 def test_what_cannot_be_watched_is_refused(reader, tmp_path, arguments, code, words):
-    given = [{"IN": str(reader.inbox), "JUNK": str(reader.junk)}.get(word, word) for word in arguments]
+    places = {"IN": str(reader.inbox), "IN/": f"{reader.inbox}/./", "JUNK": str(reader.junk)}
+    given = [places.get(word, word) for word in arguments]
     result = mail("watch", *given, "--once", "--store", tmp_path / "mail.db")
     assert result.exit_code == code
     assert words in result.stderr

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from deciban.cli.error_handling import print_stderr, stop_if_interrupted
 from deciban.cli.mail.commands import GROUP
 from deciban.cli.parser import DEBUG, JSON, Command, argument, command, flag, list_option, number, option
-from deciban.errors import InputError
+from deciban.errors import InputError, UsageError
 from deciban.formatting import format_thousands
 from deciban.mail.status_figures import format_counts
 
@@ -109,6 +109,19 @@ def check_paths(paths: Sequence[str]) -> None:
             from deciban.mail.sources.imap_connection import Address
 
             Address.parse(path)
+
+
+def refuse_same_folder(ham: Sequence[str], junk: Sequence[str]) -> None:
+    """Raise UsageError for a folder that is given both for wanted mail and for spam, however it is written."""
+    from deciban.mail.sources.imap_connection import Address
+    from deciban.mail.sources.message_sources import source_kind
+
+    def resolve(path: str) -> str:
+        return str(Address.parse(path)) if source_kind(path) == "imap" else str(Path(path).expanduser().resolve())
+
+    wanted = set(map(resolve, ham))
+    if same := [path for path in junk if resolve(path) in wanted]:
+        raise UsageError(f"{same[0]} is given both for wanted mail and for spam")
 
 
 class ProblemReporter:
