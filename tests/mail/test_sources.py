@@ -61,6 +61,23 @@ def test_trash_and_folders_within_are_read_when_asked_for(maildir):
     assert subjects(maildir / ".Junk") == ["junk"]
 
 
+def test_a_folder_of_a_maildir_that_cannot_be_read_is_reported_and_the_others_go_on(maildir, monkeypatch):
+    scandir, reported = os.scandir, []
+    for part in ("cur", "new"):
+        (maildir / ".Closed" / part).mkdir(parents=True)
+
+    def read_guarded(path):
+        if path == maildir / ".Closed/cur":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", read_guarded)
+    found = subjects(maildir, trashed=True, subfolders=True, problems=reported.append)
+    assert found == ["old", "thrown away", "fresh", "junk"]
+    reason = f"{maildir}/.Closed/cur: the folder cannot be read: Permission denied"
+    assert [str(problem) for problem in reported] == [f"{maildir}/.Closed: {reason}"]
+
+
 def test_a_link_to_a_maildir_that_it_is_in_is_left_out(maildir, tmp_path):
     (maildir / ".Loop").symlink_to(maildir)
     (maildir / ".Junk/.Loop").symlink_to(maildir)

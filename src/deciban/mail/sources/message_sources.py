@@ -231,14 +231,23 @@ def _number_messages(
 def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
     """Return the files of a folder by its kind; InputError for one of kind `folder` without any."""
     if kind == "maildir":
-        maildirs = (place, *(message_files.find_maildirs(place) if subfolders else ()))
-        files: Iterator[MessageFile] = (file for folder in maildirs for file in message_files.list_maildir(folder))
+        files = _list_maildirs(place, subfolders, problems)
     else:
         files = iter(message_files.list_mh(place)) if kind == "mh" else message_files.list_folder(place, problems)
     first = next(files, None)
     if first is None and kind == "folder":
         raise InputError(f"{place}: the folder has no files with messages. Hint: give {SOURCES}")
     return chain([first] if first else [], files)
+
+
+def _list_maildirs(place: Path, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
+    """Yield the files of a Maildir and, if `subfolders`, of those in it, of which unreadable ones are reported."""
+    yield from message_files.list_maildir(place)
+    for folder in message_files.find_maildirs(place) if subfolders else ():
+        try:
+            yield from message_files.list_maildir(folder)
+        except InputError as error:
+            problems(Problem(str(folder), str(error).removeprefix(f"{folder}: "), messages=0))
 
 
 def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Iterator[RawMessage]:
