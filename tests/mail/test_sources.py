@@ -210,7 +210,7 @@ def test_a_file_without_permission_is_reported(tmp_path):
 
 
 def test_a_path_that_is_not_there_and_an_empty_folder_name_what_is_accepted(tmp_path):
-    for path in (tmp_path / "nowhere", tmp_path / "nowhere/cur", "a\0b"):
+    for path in (tmp_path / "nowhere", tmp_path / "nowhere/cur", "a\0b", ""):
         with pytest.raises(InputError):
             read_mail(path)
     with pytest.raises(

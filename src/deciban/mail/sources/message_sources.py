@@ -142,7 +142,9 @@ def read_single_message(file: MessageFile) -> RawMessage:
 
 
 def _resolve_path(path: str | Path) -> Path:
-    """Return a path with ~ replaced; InputError if it does not exist."""
+    """Return a path with ~ replaced; InputError if it does not exist, or if it is empty, which names no folder."""
+    if not str(path):
+        raise InputError(f"the path of the mail is empty. Hint: give {SOURCES}")
     place = Path(path).expanduser()
     try:
         place.stat()
