@@ -34,28 +34,26 @@ def same(report, other):
 
 
 def test_naive_bayes_is_scored_as_evaluate_scores(generative):
-    same(
-        generative["naive Bayes"].report,
-        deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, calibrate="none"),
-    )
+    same(generative["naive Bayes"].report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES))
 
 
 @pytest.mark.parametrize("shape", COVARIANCES)
 def test_every_covariance_is_scored_as_evaluate_scores_given_the_arguments(generative, shape):
     each = generative[f"Gaussian {shape.replace('_', ' ')}"]
     assert each.arguments["covariance"] == shape
-    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, calibrate="none", **each.arguments))
+    same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.arguments))
 
 
 @pytest.mark.cases(1)
+@pytest.mark.parametrize("calibrate", ["none", "platt"])
 @pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
-def test_partners_are_scored_as_evaluate_scores_them(learner):
+def test_partners_are_scored_as_evaluate_scores_them(learner, calibrate):
     table = clinic(120)
-    settings = {"target": "diagnosis", "roles": ROLES, "folds": 3}
+    settings = {"target": "diagnosis", "roles": ROLES, "folds": 3, "calibrate": calibrate}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = deciban.compare(table, learners=[learner], curve=False, **settings)  # boosted may be naive Bayes
-        same(found[learner].report, deciban.evaluate(table, learner=learner, calibrate="none", **settings))
+        same(found[learner].report, deciban.evaluate(table, learner=learner, **settings))
     assert found[learner].arguments == {"learner": learner}
     assert found[learner].n_parameters > 1
     assert found[learner].seconds > 0

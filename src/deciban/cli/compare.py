@@ -46,7 +46,7 @@ MAX_PAIR_NAME_WIDTH = 12
               NumberRange(int, 2)),
     switch("--curve", "Whether learning curves are measured: by default with --full, --draws or --sizes.", None),
     switch("--times", "Whether training times are shown, which vary from run to run."),
-    a.TARGET, *without(a.MODEL_OPTIONS, "learner", "covariance"), *a.TABLE_OPTIONS, JSON, DEBUG,
+    a.TARGET, a.CALIBRATE, *without(a.MODEL_OPTIONS, "learner", "covariance"), *a.TABLE_OPTIONS, JSON, DEBUG,
     examples=[
         "deciban compare patients.csv --target diagnosis",
         "deciban compare patients.csv --target diagnosis --full --seconds 60",
@@ -68,7 +68,7 @@ def compare(times: bool, json: bool, **options: Any) -> None:
 
 def compare_learners(table: TableInput, options: Mapping[str, Any]) -> Comparison:
     """Compare the learners of --learners, or the usual ones, on a table with the given options."""
-    names = ("learners", "full", "seconds", "folds", "groups", "draws", "sizes")
+    names = ("learners", "full", "seconds", "folds", "groups", "draws", "sizes", "calibrate")
     own = {"curve": options["curve"], "n_jobs": options["jobs"]}
     comparison: Comparison = call_on_table("compare", table, options, names, **own)
     return comparison

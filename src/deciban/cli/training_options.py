@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import deciban
 from deciban.cli.error_handling import progress
 from deciban.cli.inputs import STDIN, TableInput
-from deciban.cli.options import MODEL_OPTIONS, STRUCTURE, parse_roles, select_options
+from deciban.cli.options import CALIBRATE, MODEL_OPTIONS, STRUCTURE, parse_roles, select_options
 from deciban.errors import InputError, UsageError, list_names
 from deciban.load_model import open_model
 from deciban.option_values import join_list, parse_prior, split_list
@@ -161,7 +161,7 @@ def format_training_command(
     """
     values = {**options, **recommended}
     words = [*_format_data(table), *_format_option("target", target)]
-    for option in (*MODEL_OPTIONS, STRUCTURE):
+    for option in (*MODEL_OPTIONS, STRUCTURE, CALIBRATE):
         words += _format_option(option.destination, values.get(option.destination))
     for name in (field.name for field in fields(FileOptions)):
         value = getattr(table.reading, name)

@@ -9,12 +9,14 @@ import numpy as np
 from deciban.docstrings import document
 from deciban.engines.threads import thread_count
 from deciban.errors import InputError
+from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.comparison import Comparison, compare_candidates
 from deciban.model.summarise_table import Progress
 from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget, start_evaluation
 from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, list_gaussian_columns, make_candidates
 from deciban.training.evaluate import Split
 from deciban.training.row_draws import RowDraws
+from deciban.training.table_folds import calibrate_rows
 from deciban.training.task import TABLE_PARAMETERS, check_fold_settings, check_learner
 from deciban.training.train import Trained, train_task
 from deciban.validation.splits import check_n_folds, is_integer_above_one
@@ -22,7 +24,7 @@ from deciban.validation.splits import check_n_folds, is_integer_above_one
 DEFAULT_DRAWS = 10
 """The default number of draws of rows for the learning curves."""
 
-QUICK_NOTE = "a quick comparison: --full (full=True) adds the other covariances, and learning curves"
+QUICK_NOTE = "a quick comparison: --full (full=True) adds trees, AODE, the other covariances, and learning curves"
 
 
 @document(TABLE_PARAMETERS)
@@ -40,6 +42,7 @@ def compare(
     seconds: float | None = None,
     n_jobs: int | None = None,
     C: float | str = "auto",
+    calibrate: str | None = None,
     sql: str | None = None,
     weights: str | None = None,
     progress: Progress | None = None,
@@ -48,7 +51,8 @@ def compare(
     """Compare learners on a table: naive Bayes, Gaussian Bayes, logistic, evidence regression and boosted.
 
     Every learner learns all folds but one and is evaluated on that one, the same folds for all; differences are
-    paired, row by row. All rows are used, of more than 100 000 a sample of that size, in memory.
+    paired, row by row. All rows are used, of more than 100 000 a sample of that size, in memory. Probabilities are
+    calibrated as by `train`, those of a fold without its outcomes; in learning curves they are not calibrated.
 
     Parameters
     ----------
@@ -71,8 +75,10 @@ def compare(
         Learners and draws that would take longer are left out, which `notes` say.
     n_jobs : int or None
         The number of processes, which changes no figure but times; None: as many as there are cores.
+    calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
+        How the probabilities of each learner are corrected, see `train`; None: 'auto'.
     **settings
-        Further arguments of `train`, except `learner`, `covariance` and `calibrate`.
+        Further arguments of `train`, except `learner` and `covariance`.
 
     Returns
     -------
@@ -90,6 +96,7 @@ def compare(
     budget = TimeBudget.start(seconds)
     names, split = check_candidates(learners, full), Split(check_n_folds(folds), groups)
     check_learner("logistic", C)
+    method = check_method(calibrate, "auto")
     curves, jobs = CurvePlan.of(full, curve, draws, sizes), thread_count(n_jobs)
     for name in ("learner", "covariance"):
         if settings.get(name) is not None:
@@ -112,23 +119,28 @@ def compare(
     draws_of_rows = None if curves is None else RowDraws.of(trained.sample, *curves)
     rows = CandidateRows(trained.task.layout, trained.sample, candidates)
     with start_evaluation(rows, jobs, budget, progress) as evaluation:
-        found = _compare_in_folds(trained, evaluation, assignment.n_folds, draws_of_rows)
+        found = _compare_in_folds(trained, evaluation, assignment.n_folds, draws_of_rows, method)
         growth = evaluation.measure_curves(draws_of_rows, found.names) if draws_of_rows else None
     more = (*found.notes, *evaluation.notes, *([QUICK_NOTE] if names is None else []))
     return replace(found, growth=growth, notes=(*notes, *more))
 
 
 def _compare_in_folds(
-    trained: Trained, evaluation: CandidateEvaluation, n_folds: int, draws: RowDraws | None
+    trained: Trained, evaluation: CandidateEvaluation, n_folds: int, draws: RowDraws | None, method: str | None
 ) -> Comparison:
-    """Compare candidates by the scores of all rows, each without its fold; the draws come later."""
+    """Compare candidates by the scores of all rows, each without its fold, model and map; the draws come later."""
     scored, known = evaluation.score_folds(n_folds, draws)
     rows = trained.sample
     assert rows is not None
+    calibrated = [
+        replace(each, log_posterior=calibrate_rows(method, each.log_posterior, rows, known).log_posterior)
+        for each in scored
+    ]
     which = trained.describe_sample(len(rows.codes))
     words = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
+    words += "; not calibrated" if method is None else f"; calibrated without it too ({method})"
     return compare_candidates(
-        trained.task.target, scored, rows.codes, rows.weight, known, trained.model.classes, words
+        trained.task.target, calibrated, rows.codes, rows.weight, known, trained.model.classes, words
     )
 
 

@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deciban._lazy import pa
-from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.metrics.calibration_fit import calibrate
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
@@ -124,18 +122,7 @@ def is_better(forest: TableFoldScores, naive: TableFoldScores) -> bool:
     if not known.any():
         return False
     weight = np.ones(known.sum()) if naive.rows.weight is None else effective_weights(naive.rows.weight[known])
-    losses = [bounded_losses(_calibrate_by_temperature(scored, known), codes)[known] for scored in (naive, forest)]
+    calibrated = (scored.calibrate("temperature").log_posterior for scored in (naive, forest))
+    losses = [bounded_losses(log_posterior, codes)[known] for log_posterior in calibrated]
     gain, error = paired_mean(losses[0] - losses[1], weight)
     return bool(gain > STANDARD_ERRORS * error)
-
-
-def _calibrate_by_temperature(scored: TableFoldScores, known: Any) -> Array:
-    """Return ln p(k|x) of the sample by temperatures fitted without each fold, to the rows that are `known`.
-
-    These are the rows whose class the model that scored them knows.
-    """
-    rows = scored.rows
-    assert rows.fold is not None
-    log_posterior, truth = scored.finish("log_posterior"), np.where(known, rows.codes, -1)
-    log_prior = np.zeros(log_posterior.shape[1])
-    return calibrate("temperature", log_posterior, truth, rows.weight, rows.fold, log_prior).log_posterior

@@ -106,7 +106,7 @@ def learning_curve(
     numbers = lines[0][0]
     measured = (
         f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
-        f"the rows of the one before and more"
+        f"the rows of the one before and more; probabilities are not calibrated"
     )
     return LearningCurve(task.target, numbers, tuple(shares), tuple(line for _, line in lines), several, measured)
 

@@ -24,6 +24,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
+from deciban.metrics.calibration_fit import CalibrationResult, calibrate
 from deciban.model.columns import Column, FeatureBlock, Layout
 from deciban.model.fold_ledgers import split_by_fold
 from deciban.model.matrices import stack_columns
@@ -237,10 +238,31 @@ class TableFoldScores:
         warn_impossible(n_impossible)
         return finished
 
+    def calibrate(self, method: str | None, log_prior: Array | None = None) -> CalibrationResult:
+        """Fit a calibration to the rows, see `calibrate_rows`."""
+        return calibrate_rows(method, self.finish("log_posterior"), self.rows, self.known, log_prior)
+
     def scorecard(self, log_posterior: Array) -> Scorecard:
         """Return the scorecard of log-posteriors of the rows, n×K, which it keeps."""
         rows = self.rows
         return Scorecard.of(log_posterior, rows.codes, rows.weight, self.known, keep=True, number=rows.number)
+
+
+def calibrate_rows(
+    method: str | None, log_posterior: Array, rows: Rows, known: NDArray[np.bool_], log_prior: Array | None = None
+) -> CalibrationResult:
+    """Fit a calibration to ln p(k|x) of rows that were each scored by a model without their fold.
+
+    Of a row whose own class that model did not know (`known`, n×K) nothing is learned. Without a method, or with
+    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows.
+    """
+    is_known = known[np.arange(len(rows.codes)), rows.codes]
+    if method is None or (method == "auto" and not is_known.any()):
+        return CalibrationResult(None, log_posterior)
+    assert rows.fold is not None
+    truth = np.where(is_known, rows.codes, -1)
+    log_prior = np.zeros(log_posterior.shape[1]) if log_prior is None else log_prior
+    return calibrate(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
 
 
 def score_out_of_fold(

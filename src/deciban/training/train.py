@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
@@ -16,8 +14,7 @@ from deciban.errors import DecibanWarning, InputError
 from deciban.formatting import format_count
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
-from deciban.metrics.calibration_fit import CalibrationResult, check_method
-from deciban.metrics.calibration_fit import calibrate as fit_calibration
+from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
 from deciban.model.columns import Column
 from deciban.model.model import Model
@@ -201,20 +198,6 @@ class Trained:
         with engines.part_of_work(n * len(model._labels) * len(model._layout.features_by_block())):
             return table_folds.score_out_of_fold(models, self.sample, "joint", count_cells=True)
 
-    def calibrate(self, method: str | None, scored: TableFoldScores) -> CalibrationResult:
-        """Fit a calibration to the scored sample; without a method, or known classes for "auto", ln p(k|x) alone."""
-        log_posterior: Array = scored.finish("log_posterior")
-        if method is None:
-            return CalibrationResult(None, log_posterior)
-        rows = scored.rows
-        is_known = scored.known[np.arange(len(rows.codes)), rows.codes]
-        if method == "auto" and not is_known.any():
-            return CalibrationResult(None, log_posterior)
-        truth = np.where(is_known, rows.codes, -1)
-        assert rows.fold is not None
-        log_prior = self.model._scorer.solved.log_prior
-        return fit_calibration(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
-
     def read_rows(self, progress: Progress | None = None) -> Iterator[tuple[list[Any], Rows]]:
         """Read the table again; yield its batches, each with its rows that have a class."""
         task, matrices = self.task, make_matrices(self.task, self.total)
@@ -342,7 +325,7 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
                 stacklevel=4,
             )
         return
-    calibration, log_posterior, _ = trained.calibrate(method, scored)
+    calibration, log_posterior, _ = scored.calibrate(method, model._scorer.solved.log_prior)
     is_probabilistic = isinstance(model._scorer, GenerativeModel) and model._scorer.assumption.probabilistic
     novelty = None
     if is_probabilistic and scored.cells is not None and (scored.cells > 0).any():  # else no row has a word in common
