@@ -1,6 +1,7 @@
 """`structure`: columns that depend on each other in `train`, `evaluate`, model files and explanations."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -225,3 +226,28 @@ def test_levels_that_are_numbers_have_cells_however_they_are_written():
     for cells in (["1.0", "0.0", None, "1.0"], ["1", "0", "oops", "NA"], ["1", "0", "1"], [1, 0, None], [1.0, 0.0]):
         assert _find_cells(column, pa.array(cells), 4) == ("0", "1")
     assert _find_cells(Column("f", "category"), pa.array(["1.0", "0.0"]), 4) == ("0.0", "1.0")
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("writing", ["${:,.2f}", "{:.4f} %", "decimal comma", "marker", "typing error"])
+def test_numbers_have_the_same_cells_however_they_are_written(writing, tmp_path):
+    rows = echoes()[["x", "z", "c", TARGET]].dropna()
+    cells = {name: [f"{value:.4f}" for value in rows[name] * 1000 + 5000] for name in "xz"}
+    frame = pd.DataFrame(cells).astype(float).assign(kind=list(rows[TARGET]))
+    plain = deciban.train(frame, target=TARGET, structure="tan")
+    options = {}
+    if "{" in writing:
+        cells = {name: [writing.format(float(text)) for text in cells[name]] for name in "xz"}
+    elif writing == "decimal comma":
+        cells = {name: [text.replace(".", ",") for text in cells[name]] for name in "xz"}
+    elif writing == "marker":
+        cells["x"][7] = "n/a"
+    else:
+        cells["x"][7], options = "5000-", {"bad_cells": "missing"}
+    pd.DataFrame({**cells, TARGET: list(rows[TARGET])}).to_csv(tmp_path / "a.csv", sep=";", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DecibanWarning)
+        model = deciban.train(tmp_path / "a.csv", target=TARGET, structure="tan", **options)
+    assert [set(edge) for edge in model.structure.items()] == [set("xz")]
+    for expected, actual in zip(plain.columns[:2], model.columns[:2]):  # x and z
+        np.testing.assert_allclose(actual.cells, expected.cells, rtol=0.01)

@@ -51,9 +51,10 @@ def refuse_independence(learner: Any, structure: Any) -> None:
         raise InputError(f"structure='naive' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
 
 
-def add_cells(columns: Sequence[Column], head: Any, target: str) -> list[Column]:
+def add_cells(columns: Sequence[Column], head: Any, target: str, plain: NumberFormat) -> list[Column]:
     """Return the columns with the cells on which their dependence is counted, from a table of the first rows.
 
+    `plain` is the format of texts that are numbers and have no other.
     There are √(n/K)/2 cells, from `MIN_CELLS` to `MAX_CELLS`, n rows and K classes; none for a single column, or
     where a table has too many columns or classes for its pairs.
     """
@@ -68,7 +69,9 @@ def add_cells(columns: Sequence[Column], head: Any, target: str) -> list[Column]
     if n_cells < MIN_CELLS:
         return list(columns)
     return [
-        replace(column, cells=_find_cells(column, head.column(column.name), n_cells)) if column in taken else column
+        replace(column, cells=_find_cells(column, head.column(column.name), n_cells, plain))
+        if column in taken
+        else column
         for column in columns
     ]
 
@@ -78,16 +81,22 @@ def _can_have_cells(column: Column) -> bool:
     return not column.block and column.role in (*NUMBER_ROLES, "flag", "category")
 
 
-def _find_cells(column: Column, values: Any, n_cells: int) -> tuple[float, ...] | tuple[str, ...]:
-    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
+def _find_cells(
+    column: Column, values: Any, n_cells: int, plain: NumberFormat = PLAIN
+) -> tuple[float, ...] | tuple[str, ...]:
+    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell.
+
+    Texts are parsed as the reader of rows parses them: the level of 1.0 is 1, and a text that is no number has no cell.
+    """
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if column.role in ("flag", "category"):
-        if column.numeric and is_text(values.type):  # the level of the text 1.0 is 1, and "oops" is none
-            values = parse_texts(values, column.format if isinstance(column.format, NumberFormat) else PLAIN).values
+    is_level = column.role in ("flag", "category")
+    if is_text(values.type) and (column.numeric or not is_level):
+        values = parse_texts(values, column.format if isinstance(column.format, NumberFormat) else plain).values
+    if is_level:
         return _find_frequent_levels(values, n_cells - 1)
     try:
         numbers = to_numbers(values, column.name)
-    except InputError:  # written for people, or a cell that is no number: the reader will say so
+    except InputError:  # of a type that is no number: the reader will say so
         return ()
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
