@@ -141,6 +141,13 @@ def test_a_long_last_line_of_a_compressed_file_is_refused(name, kind, tmp_path):
         deciban.train(tmp_path / name, target="y")
 
 
+def test_a_long_last_line_before_many_blank_lines_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"x,y\n1,a\n2,b\n3," + b"b" * 33_000_000 + b"\n" * (5 << 20))
+    with pytest.raises(InputError, match=r"t\.csv' cannot be read in line 4: the line is longer than"):
+        deciban.train(tmp_path / "t.csv", target="y")
+
+
+@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
 @pytest.mark.parametrize(
     ("content", "n_bytes"),
@@ -153,6 +160,9 @@ def test_a_long_last_line_of_a_compressed_file_is_refused(name, kind, tmp_path):
         (b"x" * ((1 << 20) - 1) + b"\nyz", 2),
         (b"x" * (1 << 20) + b"\nyz\n", 2),
         (b"xyz" + b"\n" * (1 << 21), 3),
+        (b"x\n" + b"y" * (3 << 20) + b"\r\n" * (3 << 20), 3 << 20),
+        (b"x\n" + b"y" * (3 << 20) + b"\n" * ((4 << 20) - 2), 3 << 20),
+        (b"\n" * (9 << 20), 0),
     ],
 )
 def test_the_last_line_that_is_not_blank_is_measured(content, n_bytes, name, tmp_path):

@@ -38,7 +38,7 @@ JSON_TYPES = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "BOOLEAN")
 """Types that are kept; everything else is read as text."""
 
 LAST_LINE_BYTES = 1 << 22
-"""Bytes at the end of an uncompressed file in which its last line is sought."""
+"""Bytes before the blank lines at the end of an uncompressed file in which its last line is sought."""
 
 SINGLE_THREAD_BYTES = 1 << 20
 """Files up to this size in all are read by one thread: DuckDB, streaming a small file with a fault on several
@@ -132,7 +132,7 @@ def _measure_last_line(path: str, size: int, *_version: int) -> int:
     n_bytes, is_ended = 0, True
     with open_decompressed(path) as file:
         if compression_by_name(path) is None:
-            file.seek(max(0, size - LAST_LINE_BYTES))
+            file.seek(max(0, _find_end_of_text(file, size) - LAST_LINE_BYTES))
         while piece := file.read(1 << 20):
             text = piece.rstrip(b"\r\n")
             start = max(text.rfind(b"\n"), text.rfind(b"\r")) + 1
@@ -140,6 +140,18 @@ def _measure_last_line(path: str, size: int, *_version: int) -> int:
                 n_bytes = len(text) - start if start or is_ended else n_bytes + len(text)
             is_ended = len(text) < len(piece)
     return n_bytes
+
+
+def _find_end_of_text(file: Any, size: int) -> int:
+    """Return the bytes of a file of `size` bytes without the blank lines at its end."""
+    end = size
+    while end:
+        start = max(0, end - LAST_LINE_BYTES)
+        file.seek(start)
+        if text := file.read(end - start).rstrip(b"\r\n"):
+            return start + len(text)
+        end = start
+    return 0
 
 
 def first_line(error: Exception) -> str:
