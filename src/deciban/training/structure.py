@@ -86,7 +86,7 @@ def _find_cells(
 ) -> tuple[float, ...] | tuple[str, ...]:
     """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell.
 
-    Texts are parsed as the reader of rows parses them: the level of 1.0 is 1, and a text that is no number has no cell.
+    Texts are parsed as the reader of rows parses them: the level of 1.0 is 1, other texts have no cell.
     """
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     is_level = column.role in ("flag", "category")
