@@ -1,5 +1,7 @@
 """Bad input is refused with a reason, unusual input is predicted, and no result is NaN."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -228,3 +230,40 @@ def test_bad_parameters_are_refused_when_fitting_and_named(model, parameters):
     estimator = model(**parameters)
     with pytest.raises((ValueError, TypeError), match=name if name not in ("class_prior",) else "prior"):
         estimator.fit([[1, 0], [0, 1], [1, 1]], [0, 1, 1])
+
+
+def negative_counts(rows):
+    X = np.abs(np.random.default_rng(0).normal(size=(60, 3)))
+    X[rows, 1] = -1.0
+    return X, np.array(["p", "q"] * 30)
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("sparse_rows", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("folds", [3, "loo", [0, 1, 2] * 20])
+@pytest.mark.parametrize(
+    "make", [deciban.MultinomialNB, lambda: deciban.BoostedBayes(deciban.MultinomialNB(), n_estimators=3)]
+)
+def test_errors_in_cross_validation_number_the_rows_as_they_were_given(make, folds, weighted, sparse_rows):
+    X, y = negative_counts(40)
+    weight = np.repeat([0.0, 1.0], 30) if weighted else None
+    with pytest.raises(InputError, match=r"first: -1 in row 40\)"):
+        deciban.cross_validate(make(), sparse.csr_array(X) if sparse_rows else X, y, folds, sample_weight=weight)
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("row", range(20, 60, 7))
+def test_errors_of_boosting_number_the_rows_as_they_were_given(row):
+    X, y = negative_counts(row)
+    model = deciban.BoostedBayes(deciban.MultinomialNB(), n_iter_no_change=2, validation_fraction=0.4, random_state=0)
+    with pytest.raises(InputError, match=rf"first: -1 in row {row}\)"):
+        model.fit(X, y, np.repeat([0.0, 1.0], [20, 40]))
+
+
+def test_an_error_about_a_row_passes_between_processes():
+    with pytest.raises(InputError) as error:
+        deciban.MultinomialNB().fit(*negative_counts(40))
+    copy = pickle.loads(pickle.dumps(error.value))
+    assert isinstance(copy, InputError)
+    assert str(copy) == str(error.value)

@@ -4,7 +4,8 @@ Tensors are checked where they lie, as scikit-learn checks arrays, without copyi
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
@@ -270,28 +271,49 @@ def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
     return np.asarray(known)
 
 
-def format_error(
+class InvalidRowsError(InputError):
+    """The rows that an estimator was given hold an invalid value, `bad`; `words` are the rest of the message."""
+
+    def __init__(self, bad: InvalidValueError, *words: Any) -> None:
+        self.bad, self.words = bad, words
+        super().__init__(_describe_invalid_value(bad, *words))
+
+    def __reduce__(self) -> Any:
+        return InputError, self.args  # another process gets the message
+
+
+@contextmanager
+def number_rows(index: NDArray[np.intp]) -> Iterator[None]:
+    """Raise errors about invalid values with the row numbers of the table from which rows `index` were taken."""
+    try:
+        yield
+    except InvalidRowsError as error:
+        error.bad.row = int(index[error.bad.row])
+        raise InvalidRowsError(error.bad, *error.words) from None
+
+
+def _describe_invalid_value(
     bad: InvalidValueError, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool = True
-) -> InputError:
-    """Return the error of an invalid value for users of scikit-learn: its sentence, then column, value and hint."""
+) -> str:
+    """Return the message about an invalid value for users of scikit-learn: its sentence, then column, value, hint."""
     column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"
     where = f"{column}, row {bad.row}"
     if bad.rule == "negative":
         values = "1 negative value" if bad.count == 1 else f"{bad.count} negative values"
-        return InputError(
+        return (
             f"Negative values in data passed to {estimator} (input X). {column} has {values} "
             f"(first: {bad.value:g} in row {bad.row}). Hint: {hint}"
         )
     if bad.rule == "missing":
-        return InputError(f"Input X contains NaN. {estimator} found a missing value in {where}. Hint: {hint}")
+        return f"Input X contains NaN. {estimator} found a missing value in {where}. Hint: {hint}"
     if bad.rule == "infinite":
-        return InputError(
+        return (
             f"Input X contains infinity or a value too large for dtype('float64'). {where} holds {bad.value:g}. "
             f"Hint: {'replace it by NaN to treat it as missing' if skips_missing else hint}"
         )
     if bad.rule == "too many levels":
-        return InputError(f"{estimator} takes level codes 0, 1, 2, …; {where} holds {bad.value:g}. Hint: {hint}")
-    return InputError(
+        return f"{estimator} takes level codes 0, 1, 2, …; {where} holds {bad.value:g}. Hint: {hint}"
+    return (
         f"With binarize=None, {estimator} takes values between 0 and 1; {where} holds {bad.value:g}. "
         f"Hint: binarize=0.0 counts what is above zero."
     )

@@ -25,7 +25,7 @@ from deciban.engines import (
     to_host,
 )
 from deciban.errors import DecibanError, DecibanWarning, InputError
-from deciban.estimators.check_arguments import check_X, format_error
+from deciban.estimators.check_arguments import InvalidRowsError, check_X
 from deciban.ledger import Block
 from deciban.metrics.calibration_fit import calibrate, check_method
 from deciban.persistence import Section
@@ -97,7 +97,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
 
     def _make_error(self, bad: InvalidValueError) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return format_error(bad, type(self).__name__, names, self._hint, self.missing == "skip")
+        return InvalidRowsError(bad, type(self).__name__, names, self._hint, self.missing == "skip")
 
     @property
     def _form(self) -> Any:

@@ -16,7 +16,7 @@ from deciban._typing import Array, Codes
 from deciban.docstrings import document
 from deciban.engines import encode
 from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, take_rows
+from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, number_rows, take_rows
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.fold_estimators import FoldEstimator, FoldPlan, ScoresAndClasses, is_additive, make_fold_plan
 from deciban.estimators.generative_base import GenerativeClassifier
@@ -139,10 +139,11 @@ def out_of_fold(
         words = f"{words.removeprefix('exact')}; {type(est).__name__} refitted for each".lstrip(", ")
     fold = np.full(len(codes), -1, dtype=np.int32)
     fold[present] = np.where(plan.is_scored, plan.fold, -1)
-    scores, known = _score(est, classes, *drop_weightless_rows(rows, codes, weight), plan, wanted)
+    kept = np.flatnonzero(present)
+    with number_rows(kept):
+        scores, known = _score(est, classes, *drop_weightless_rows(rows, codes, weight), plan, wanted)
     if not present.all():
-        kept = [np.flatnonzero(present)]
-        scores, known = (scatter_rows(kept, [each], len(codes)) for each in (scores, known))
+        scores, known = (scatter_rows([kept], [each], len(codes)) for each in (scores, known))
     return OutOfFoldScores(scores, codes, weight, fold, known, classes, words)
 
 
@@ -173,13 +174,15 @@ def _score_by_refits(
             return None
         learned = plan.learned_rows(f)
         weights = {} if weight is None else {"sample_weight": weight[learned]}
-        fitted = clone(est).fit(take_rows(rows, learned), classes[codes[learned]], **weights)
+        with number_rows(learned):
+            fitted = clone(est).fit(take_rows(rows, learned), classes[codes[learned]], **weights)
         return fitted, np.unique(codes[learned]).astype(np.intp)
 
     def score(model: tuple[Any, NDArray[np.intp]], index: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
         fitted, present = model
         known = np.isin(np.arange(len(classes)), present)
-        scores = _score_fitted(fitted, take_rows(rows, index), wanted)
+        with number_rows(index):
+            scores = _score_fitted(fitted, take_rows(rows, index), wanted)
         if scores.ndim == 2 and scores.shape[1] < len(classes):  # classes without rows are impossible
             every = np.full((len(scores), len(classes)), 0.0 if wanted == "posterior" else -np.inf)
             every[:, present] = scores

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
@@ -155,11 +156,12 @@ def compute_learner_weights(algorithm: Algorithm, shares: Array, n_classes: int)
 
 
 class Examples(NamedTuple):
-    """Rows in memory: a matrix for each block, class codes, and weights."""
+    """Rows in memory: a matrix for each block, class codes, weights, and for rows that were taken their numbers."""
 
     parts: Sequence[Any]
     codes: Codes
     weight: Array | None
+    number: NDArray[np.intp] | None = None
 
     @property
     def weights(self) -> Array:
@@ -169,7 +171,17 @@ class Examples(NamedTuple):
     def take(self, index: NDArray[np.intp]) -> "Examples":
         """Return these rows only."""
         weight = None if self.weight is None else self.weight[index]
-        return Examples([X[index] for X in self.parts], self.codes[index], weight)
+        number = index if self.number is None else self.number[index]
+        return Examples([X[index] for X in self.parts], self.codes[index], weight, number)
+
+    @contextmanager
+    def number_rows(self) -> Iterator[None]:
+        """Raise errors about invalid values with the numbers of the rows."""
+        try:
+            yield
+        except engines.InvalidValueError as bad:
+            bad.row = bad.row if self.number is None else int(self.number[bad.row])
+            raise
 
 
 @dataclass(frozen=True)
@@ -301,7 +313,10 @@ def _iterate_rounds(
     held_scores = None if held is None else RunningScores(settings.algorithm, len(held.codes), K)
     for m in range(settings.rounds):
         weight = rows.weight if m == 0 else weighting.weight * mass
-        with engines.part_of_work(steps):  # each pass may be small where all of them together are not
+        with (
+            rows.number_rows(),
+            engines.part_of_work(steps),
+        ):  # each pass may be small where all of them together are not
             model = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, weight, threads))
             result = weighting.update(model, rows.parts, threads)
         if not result.keep:
@@ -310,7 +325,9 @@ def _iterate_rounds(
                 yield model, result._replace(share=1.0), None  # a single learner has the score alone
             return
         if held is not None and held_scores is not None:
-            each = _compute_row_losses(held_scores.add(model, result.share, held.parts, threads), held, settings)
+            with held.number_rows():
+                scores = held_scores.add(model, result.share, held.parts, threads)
+            each = _compute_row_losses(scores, held, settings)
             losses.append(float(np.average(each, weights=held.weights)))
         yield model, result, losses[-1] if losses else None
         if not result.more or (losses and len(losses) - 1 - int(np.argmin(losses)) >= settings.n_iter_no_change):
