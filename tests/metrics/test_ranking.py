@@ -283,6 +283,21 @@ def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monke
     )
 
 
+@pytest.mark.cases(None)
+@pytest.mark.parametrize(("n", "m"), [(6000, 6000), (600, 6000), (6000, 600), (2000, 20_000)])
+def test_of_two_samples_without_numbers_the_same_share_is_kept(n, m, monkeypatch):
+    monkeypatch.setattr(ranking, "MAX_KEPT_SCORES", 2000)
+    log_posterior, truth, _ = random_scores(2, False, False, n=n + m)
+    first, second = (ScoreSample.from_rows(log_posterior[part], truth[part]) for part in (slice(n), slice(n, None)))
+    empty = ScoreSample.from_rows(log_posterior[:0], truth[:0])
+    for both in (first + second, (empty + first) + (empty + second)):
+        kept, share = both.rows, 1 / 2**both.n_halvings
+        assert 1000 < kept.log_posterior.size <= 2000
+        assert (kept.number < n).sum() == pytest.approx(n * share, abs=4 * (n * share) ** 0.5)
+        assert (kept.number >= n).sum() == pytest.approx(m * share, abs=4 * (m * share) ** 0.5)
+        assert (kept.log_posterior == log_posterior[kept.number]).all()
+
+
 def test_rows_without_numbers_are_counted_as_they_come():
     log_posterior, truth, _ = random_scores(2, False, False, n=20)
     ranks = ScoreSample.from_rows(log_posterior[:12], truth[:12]) + ScoreSample.from_rows(

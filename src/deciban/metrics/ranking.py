@@ -85,17 +85,22 @@ MAX_KEPT_SCORES = 1 << 24
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ScoredRows:
-    """Evaluated rows; `known` is None where each row's model had learned every class."""
+    """Evaluated rows; `known` is None where each row's model had learned every class.
+
+    `shift` is what was added to the numbers after they had decided which rows are kept.
+    """
 
     number: NDArray[np.int64]
     log_posterior: Array
     truth: NDArray[np.intp]
     weight: Array
     known: NDArray[np.bool_] | None
+    shift: int = 0
 
     def __getitem__(self, rows: NDArray[Any]) -> "ScoredRows":
         known = None if self.known is None else self.known[rows]
-        return ScoredRows(self.number[rows], self.log_posterior[rows], self.truth[rows], self.weight[rows], known)
+        own = (self.number[rows], self.log_posterior[rows], self.truth[rows], self.weight[rows], known)
+        return ScoredRows(*own, self.shift)
 
     @classmethod
     def concatenate(cls, parts: "Sequence[ScoredRows]") -> "ScoredRows":
@@ -162,7 +167,11 @@ class ScoreSample:
             return NotImplemented
         more = other.parts
         if not other.has_numbers and self.n_rows:
-            more = tuple(replace(part, number=part.number + self.n_rows) for part in more)
+            shift = self.n_rows
+            more = tuple(
+                replace(part, number=part.number + shift, shift=part.shift + shift if other.n_halvings else 0)
+                for part in more
+            )
         has_numbers = (self.has_numbers or not self.n_rows) and (other.has_numbers or not other.n_rows)
         n_halvings = max(self.n_halvings, other.n_halvings)
         both = type(self)(self.parts + more, self.n_rows + other.n_rows, n_halvings, has_numbers)
@@ -176,8 +185,8 @@ class ScoreSample:
         parts, level = self.parts, self.n_halvings
         while parts:
             if thin:
-                shift = np.uint64(64 - level)  # one row in 2^level has a hash that begins with this many zeros
-                parts = tuple(part[hash_row_numbers(part.number) >> shift == 0] for part in parts)
+                bits = np.uint64(64 - level)  # one row in 2^level has a hash that begins with this many zeros
+                parts = tuple(part[hash_row_numbers(part.number - part.shift) >> bits == 0] for part in parts)
             if sum(part.log_posterior.size for part in parts) <= MAX_KEPT_SCORES:
                 break
             level, thin = level + 1, True
