@@ -254,6 +254,29 @@ def test_nested_values_in_a_column_of_the_model_are_refused_by_name_and_type(nam
                 use(pa.table({"c": column, **OTHERS}))
 
 
+@pytest.mark.cases(None)
+@pytest.mark.parametrize(
+    "kind", [pa.struct([("a", pa.string_view())]), pa.list_(pa.string_view()), pa.list_view(pa.int64())]
+)
+def test_nested_values_are_left_out_also_where_labels_are_missing(kind):
+    cells = pa.array([None if i % 3 else ({"a": "x"} if pa.types.is_struct(kind) else []) for i in range(N)], kind)
+    table = pa.table({"c": cells, **OTHERS, "y": [None, *OTHERS["y"][1:]]})
+    roles = {column.name: column.role for column in deciban.train(table, target="y", judge=False).columns}
+    assert roles["c"] == "skip"
+    assert roles["x"] != "skip"
+
+
+def test_whole_numbers_beyond_64_bits_are_refused_by_name():
+    table = {"c": [10**30, 1, 2] * (N // 3), **OTHERS}
+    for use in (
+        lambda: deciban.train(table, target="y"),
+        lambda: deciban.train(pd.DataFrame(table), target="y"),
+        lambda: deciban.NaiveBayes().fit([[10**30, 1], [2, 3]], [0, 1]),
+    ):
+        with pytest.raises(InputError, match=r"column '(c|x0)' holds a whole number that does not fit into 64 bits"):
+            use()
+
+
 @pytest.mark.parametrize("name", NESTED)
 def test_a_target_of_nested_values_is_refused_by_name_and_type(name):
     with pytest.raises(InputError, match=r"column 'c' .*(list|struct|map|interval)"):

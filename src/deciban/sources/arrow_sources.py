@@ -258,6 +258,11 @@ def convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
             f"column {name!r} holds a lone surrogate, half of a character: {error}. "
             f"Hint: text.encode(errors='replace')"
         ) from None
+    except OverflowError:
+        raise InputError(
+            f"column {name!r} holds a whole number that does not fit into 64 bits. "
+            f"Hint: make the column floats or texts"
+        ) from None
     except pa.ArrowException as error:
         raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}{hint}") from None
 

@@ -95,9 +95,9 @@ def infer_roles(
     _check_given_roles(given, source, leave_out)
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
-    learned = head if target is None else head.filter(head.column(target).is_valid())
-    batches = (learned if learned.num_rows else head).combine_chunks().to_batches()
-    first = batches[0].columns if batches else [pa.nulls(0, kind) for kind in head.schema.types]
+    labels = None if target is None else head.column(target)
+    labelled = labels.is_valid() if labels is not None and 0 < labels.null_count < len(labels) else None
+    first = [_select_rows(column, labelled) for column in head.columns]
     for name, values in zip(source.columns, first):
         if name in leave_out:
             continue
@@ -116,6 +116,12 @@ def infer_roles(
                 f"Hint: rename it, or leave one of them out, {role_hint('COLUMN', 'skip')}"
             )
     return columns
+
+
+def _select_rows(column: Any, wanted: Any) -> Any:
+    """Return the wanted rows of a column (None: all), and all of nested values, of which Arrow cannot filter some."""
+    column = column if wanted is None or pa.types.is_nested(column.type) else column.filter(wanted)
+    return column.combine_chunks()
 
 
 def _check_given_roles(given: Mapping[str, str], source: Source, leave_out: Sequence[str]) -> None:
