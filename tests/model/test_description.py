@@ -221,3 +221,12 @@ def test_features_of_unknown_strength_come_last():
     strength = strongest(train_model({"pain": PAIN, "y": SICK}))["pain"]
     ranked = sorted((replace(strength, evidence=value) for value in (nan, 1.0, inf, nan, 2.0)), key=_get_order)
     assert [each.evidence for each in ranked[:3]] == [inf, 2.0, 1.0]
+
+
+def test_a_column_of_one_bin_has_the_evidence_of_any_number():
+    known = [(i < 12 and i % 3 > 0) or i == 13 for i in range(20)]
+    x = [float(7 * i % 20) if is_known else None for i, is_known in enumerate(known)]
+    table = {"x": x, "z": [i % 5 for i in range(20)], "y": ["p"] * 12 + ["q"] * 8}
+    model = train_model(table, learner="logistic", numbers="binned")
+    (summary,) = strongest(model)["x"].summaries
+    assert (summary.value, summary.label, summary.rows) == ("any number", "p", 9)

@@ -175,6 +175,8 @@ class BlockSummariser:
         cuts = form.cuts[form.start[j] : form.start[j + 1]]
 
         def name(b: int) -> str:
+            if not len(cuts):
+                return "any number"
             if b == 0:
                 return f"below {cuts[0]:.5g}"
             upper = f" and below {cuts[b]:.5g}" if b < len(cuts) else ""
