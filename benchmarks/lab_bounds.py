@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from deciban import NaiveBayes
 from deciban.families import column_losses, count_families, gaussian
 from deciban.metrics import Report
+from deciban.scores import bounded_forms
 from deciban.scores.bounded_forms import CONTAMINATION
 
 from .lab import Figure, rebuild_page
@@ -64,6 +65,7 @@ def set_weight(weight: float) -> Iterator[None]:
         patch.object(gaussian, "CONTAMINATION", weight),
         patch.object(count_families, "MAX_DEVIANCE", -np.log(weight)),
         patch.object(column_losses, "MAX_DEVIANCE", -np.log(weight)),
+        patch.object(bounded_forms, "MAX_FEATURE_EVIDENCE", -np.log(weight)),
         patch.object(gaussian, "MAX_DEVIATIONS", 1e100 if weight == NO_BOUND else gaussian.MAX_DEVIATIONS),
     ):
         yield
