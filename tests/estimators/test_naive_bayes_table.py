@@ -367,3 +367,13 @@ def test_the_number_of_threads_changes_no_bit():
     one, two = (NaiveBayes(n_jobs=n).fit(table, y) for n in (1, 2))
     assert one.ledger_ == two.ledger_
     np.testing.assert_array_equal(one.predict_log_proba(table), two.predict_log_proba(table))
+
+
+def test_counts_with_a_unit_are_read_as_numbers():
+    X = pd.DataFrame({"share": ["13 %", "12 %", None] * 10, "dose": np.arange(30) % 7})
+    X.loc[:3, "share"] = ["11 %", "10 %", "9 %", "14 %"]
+    plain = X.assign(share=X["share"].str.rstrip(" %").astype(float))
+    y = ["p", "q"] * 15
+    model, same = NaiveBayes().fit(X, y), NaiveBayes().fit(plain, y)
+    assert model.roles_ == same.roles_
+    np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(plain))

@@ -317,3 +317,8 @@ def test_weights_of_words_are_tried_without_a_chosen_pseudo_count():
     choice = deciban.choose(table, target="y", roles={"text": "text"}, words={"values": "log"}, folds=2)
     assert choice.results
     assert all(entry.setting.arguments.get("alpha") != "auto" for entry in choice.results)
+
+
+def test_a_table_with_one_row_of_each_class_is_refused():
+    with pytest.raises(InputError, match="no row has a class that rows outside its fold have"):
+        deciban.choose({"x": [1.0, 2.5], "y": ["p", "q"]}, target="y")

@@ -30,6 +30,9 @@ from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_sources import Frame
+from deciban.sources.arrow_types import is_text
+from deciban.sources.cell_conversion import parse_texts
+from deciban.sources.number_formats import PLAIN
 from deciban.sources.source import open_source
 from deciban.text import Words
 from deciban.text.words import PRESETS
@@ -129,8 +132,8 @@ class NaiveBayes(GenerativeClassifier):
         source = Frame(table)
         roles = {to_name(name): role for name, role in (self.roles or {}).items()}
         columns = infer_roles(source, source.head(HEAD_ROWS), (), roles, self.numbers)
-        countable = [column.name for column in columns if column.role == "countable"]
-        negative = [name for name in countable if (to_numbers(table[name].combine_chunks(), name) < 0).any()]
+        countable = [column for column in columns if column.role == "countable"]
+        negative = [column.name for column in countable if (_read_numbers(table, column) < 0).any()]
         columns = rule_out_counts(columns, negative)
         if all(column.role == "skip" for column in columns):
             why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
@@ -287,6 +290,14 @@ class NaiveBayes(GenerativeClassifier):
     def quadratic_form(self) -> NoReturn:
         """Raise UndefinedError: columns of several kinds have no quadratic form."""
         self.linear_form()
+
+
+def _read_numbers(table: pa.Table, column: Column) -> Array:
+    """Return the numbers of a column, NaN where one is missing; texts are parsed by its format."""
+    cells = table[column.name].combine_chunks()
+    if is_text(cells.type):
+        cells = parse_texts(cells, PLAIN if column.format is None else column.format).values
+    return to_numbers(cells, column.name)
 
 
 def _to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.docstrings import document
+from deciban.errors import InputError
 from deciban.formatting import align_columns, format_count, format_number, format_percent
 from deciban.metrics.intervals import bounded_losses, effective_rows, standard_error
 from deciban.metrics.report import MAIN_FIGURES, Report
@@ -212,8 +213,15 @@ class SettingComparison:
         self.weight = self.weight + np.array([w[rows].sum(), (w[rows] ** 2).sum()])
 
     def choice(self, measured: str, notes: Sequence[str] = ()) -> Choice:
-        """Return the settings by rising log-loss, without those that make no difference, which a note counts."""
+        """Return the settings by rising log-loss, without those that make no difference, which a note counts.
+
+        Raise an InputError where no row can be scored.
+        """
         n, squares = self.weight.tolist()
+        if not n:
+            raise InputError(
+                "no row has a class that rows outside its fold have, so settings cannot be compared. Hint: more rows"
+            )
         mean, rows, names = self.gaps / n, effective_rows(n, squares), list(self.cards)
         order = sorted(self._select_distinct(names), key=lambda i: mean[i])
         results = []
