@@ -301,7 +301,7 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
         rows, (scores, _) = found
     known = fold_models.known_classes_without_row(rows.codes, len(trained.total.rows))
     card = Scorecard.of(scores, rows.codes, rows.weight, known, keep=True, number=rows.number)
-    return card.report(trained.model.classes, splits.LEAVE_ONE_OUT_TEXT)
+    return card.report(trained.model.classes, f"{splits.LEAVE_ONE_OUT_TEXT}; not calibrated")
 
 
 def _score_in_closed_form(trained: Trained, progress: Progress | None) -> tuple[Rows, LeaveOneOutScores] | None:
