@@ -328,7 +328,7 @@ class Report(Figures):
         >>> taste = {"sweet": [1, 2, 6, 8, 9, 4], "fruit": ["lemon"] * 3 + ["plum"] * 3}
         >>> report = deciban.evaluate(taste, target="fruit", folds="loo", numbers="number")
         >>> report.notes()[0]
-        'exact leave-one-out: every row scored by the model of all others'
+        'exact leave-one-out: every row scored by the model of all others; not calibrated'
         """
         lines = [self.measured] if self.measured else []
         if self.learned_share is not None:
