@@ -81,7 +81,7 @@ def test_the_report_before_and_after_is_that_of_held_out_rows(trained, tmp_path)
     before = workspace.report
     first = find_doubtful_rows(workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
-    html = trained.page("/correct/report")
+    html = trained.page("/correct")
     path = write_csv(tmp_path / "corrected.csv", corrected_table(trained, {first.row: first.prediction}))
     after = deciban.train(path, target="diagnosis", like=workspace.model).held_out
     assert workspace.report.log_loss == pytest.approx(after.log_loss)
@@ -187,14 +187,88 @@ def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, na
     trained.post("/correct/apply", data={"row": second.row, "label": "forget:"})
     trained.post("/correct/undo")
     trained.post("/correct/apply", data={"row": third.row, "label": f"label:{third.prediction}"})
-    deciban.train(trained.workspace.data.path, target="diagnosis", judge=False).save(tmp_path / "patients.deciban")
-    steps = trained.page(f"/take-away/{name}")
-    (tmp_path / "patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
+    run_corrections(trained, tmp_path, name)
+    assert_same_model(deciban.load(tmp_path / "patients.deciban"), trained)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+def test_the_steps_reproduce_the_correction_of_a_model_that_was_not_trained_on_the_table(trained, tmp_path, name):
+    model = trained.workspace.model
+    trained.workspace.set_model(model + model, "patients.deciban", None)
+    first = find_doubtful_rows(trained.workspace)[0]
+    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    assert trained.workspace.model.ledger.n_rows == 2 * model.ledger.n_rows
+    assert trained.workspace.model.calibration is None
+    (model + model).save(tmp_path / "patients.deciban")
+    run_corrections(trained, tmp_path, name)
+    assert_same_model(deciban.load(tmp_path / "patients.deciban"), trained)
+
+
+def run_corrections(studio, folder, name):
+    """Run the steps in a folder with the table and the model from before; one is trained where there is none."""
+    steps = studio.page(f"/take-away/{name}")
+    data, path = studio.workspace.data, folder / "patients.deciban"
+    (folder / "patients.csv").write_bytes(Path(data.path).read_bytes())
+    if not path.exists():
+        deciban.train(data.path, target="diagnosis").save(path)
     if name == "steps.py":
         steps = steps.replace("import deciban", "import deciban\nmodel = deciban.load('patients.deciban')", 1)
-    (tmp_path / name).write_text(steps)
+    (folder / name).write_text(steps)
+    run_steps(folder, name)
+
+
+def assert_same_model(model, studio):
+    """Assert that a model gives all rows of the open table the probabilities of the studio's model."""
+    data = studio.workspace.data
+    table = data.read_rows(0, data.n_rows)
+    expected = read_numbers(studio.workspace.model.predict_proba(table))
+    assert read_numbers(model.predict_proba(table)) == pytest.approx(expected, abs=1e-9)
+    assert_same_ledger(model, studio.workspace.model)
+
+
+def read_numbers(table):
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+@pytest.fixture
+def calibrated(studio):
+    """A studio with a model whose columns repeat each other, so that training calibrates it."""
+    lines = []
+    for i in range(300):
+        cells = ["ab"[(i * i % 7 > 2) ^ (i % (11 + j) == 0)] for j in range(5)]
+        lines.append(",".join([*cells, "xy"[i * i % 7 > 2 + i % 3]]))
+    studio.drop("repeated.csv", "\n".join(["p,q,r,s,t,class", *lines]).encode())
+    studio.work("/train/start", learner="bayes")
+    assert studio.workspace.model.calibration is not None
+    return studio
+
+
+def test_a_correction_fits_the_calibration_at_once(calibrated):
+    workspace = calibrated.workspace
+    first = find_doubtful_rows(workspace)[0]
+    calibrated.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    model, listed = workspace.model, find_doubtful_rows(workspace)
+    assert model.calibration is not None
+    assert model._scorer.novelty is not None
+    assert workspace.report is model.held_out
+    calibration = model.calibration
+    calibrated.page("/correct")
+    assert (workspace.model, model.calibration) == (model, calibration)
+    assert find_doubtful_rows(workspace) is listed
+
+
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+def test_the_steps_reproduce_the_calibration(calibrated, tmp_path, name):
+    first, second = find_doubtful_rows(calibrated.workspace)[:2]
+    calibrated.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    calibrated.post("/correct/apply", data={"row": second.row, "label": "forget:"})
+    (tmp_path / "repeated.csv").write_bytes(Path(calibrated.workspace.data.path).read_bytes())
+    (tmp_path / name).write_text(calibrated.page(f"/take-away/{name}"))
     run_steps(tmp_path, name)
-    assert_same_ledger(deciban.load(tmp_path / "patients.deciban"), trained.workspace.model)
+    model = deciban.load(tmp_path / "repeated.deciban")
+    assert model.calibration is not None
+    assert_same_model(model, calibrated)
 
 
 def test_the_corrected_table_is_taken_away(trained):

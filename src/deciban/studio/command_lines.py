@@ -47,15 +47,42 @@ def format_row_query(data: DataSet, row: int, target: str, label: str) -> str:
     >>> print(format_row_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9), 2, "y", "it's"))
     select * replace ('it''s' as "y") from read_csv('a.csv', all_varchar = true) limit 1 offset 2
     """
-    name = data.name.replace("'", "''")
-    if data.name.endswith(CSV_ENDINGS):
-        table = f"read_csv('{name}', all_varchar = true)"
-    elif data.name.endswith(TYPED_ENDINGS):
-        table = f"'{name}'"
-    else:
+    table = _format_duckdb_table(data)
+    if not table:
         return ""
-    cell, column = label.replace("'", "''"), target.replace('"', '""')
-    return f"select * replace ('{cell}' as \"{column}\") from {table} limit 1 offset {row}"
+    column = _quote(target, '"')
+    return f"select * replace ({_quote(label)} as {column}) from {table} limit 1 offset {row}"
+
+
+def format_corrected_query(data: DataSet) -> str:
+    """Return a DuckDB query for a table with its corrected labels; empty without any, or where it cannot be read.
+
+    >>> print(format_corrected_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9, "", {2: "b", 4: None}, "y")))
+    select * replace (case row_number() over () when 3 then 'b' when 5 then null else "y" end as "y") from
+    read_csv('a.csv', all_varchar = true)
+    """
+    table = _format_duckdb_table(data)
+    if not table or not data.labels:
+        return ""
+    column = _quote(data.labelled, '"')
+    labels = [
+        f"when {row + 1} then {'null' if label is None else _quote(label)}"
+        for row, label in sorted(data.labels.items())
+    ]
+    changed = f"case row_number() over () {' '.join(labels)} else {column} end"
+    return f"select * replace ({changed} as {column}) from {table}"
+
+
+def _format_duckdb_table(data: DataSet) -> str:
+    """Return a table in a query of DuckDB, in the order of its rows; empty where DuckDB cannot read it."""
+    if data.name.endswith(CSV_ENDINGS):
+        return f"read_csv({_quote(data.name)}, all_varchar = true)"
+    return _quote(data.name) if data.name.endswith(TYPED_ENDINGS) else ""
+
+
+def _quote(text: str, mark: str = "'") -> str:
+    """Return a text of SQL in quotation marks; with " it is a name."""
+    return f"{mark}{text.replace(mark, 2 * mark)}{mark}"
 
 
 def quote_query(query: str) -> str:

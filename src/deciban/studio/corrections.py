@@ -15,7 +15,12 @@ from deciban.model.model import Model
 from deciban.server.problems import Problem
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import CopyingView, RowRange
-from deciban.studio.command_lines import format_row_query, quote_query, write_python_query
+from deciban.studio.command_lines import (
+    format_corrected_query,
+    format_row_query,
+    quote_query,
+    write_python_query,
+)
 from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.workspace import Workspace
 from deciban.training.train import train
@@ -111,60 +116,51 @@ def scan_rows(model: Model, data: DataSet, start: int, count: int) -> list[Doubt
     return found
 
 
-def correct_label(workspace: Workspace, row: int, label: str | None) -> None:
-    """Change the label of a row, or with None forget the row, in a model that keeps a ledger: exactly, and at once.
+def is_exact(workspace: Workspace) -> bool:
+    """Return whether a correction changes one row of the ledger, and nothing else.
 
-    The row, as the table now has it, is forgotten and, with its new label, added.
+    It does so in a model without a report on this table, as from a file or a sum of models, which may have learned
+    other rows too. A model that was trained on this table is trained again, as its calibration depends on all rows.
     """
-    data, model = workspace.need_data(), workspace.need_model()
-    before = _check_label(workspace, row, label)
-    corrected = data.with_label(row, label, model.target)
-    changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
-    if label is not None:
-        changed.add(RowRange(corrected.source(), row, 1))
-    _apply(workspace, Correction(row, before, label, data, model, workspace.report, changed), corrected, None)
+    return workspace.report is None and has_ledger(workspace.need_model())
 
 
-def correct_and_refit(workspace: Workspace, row: int, label: str | None, job: Job) -> bool:
-    """Change the label of a row, or with None leave the row out, and fit the model again to all rows.
+def needs_job(workspace: Workspace) -> bool:
+    """Return whether a correction takes so long that it is done in a job, with progress."""
+    model = workspace.need_model()
+    return not has_ledger(model) or (not is_exact(workspace) and model.ledger.n_rows > MAX_SCANNED_ROWS)
+
+
+def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | None = None) -> bool:
+    """Change the label of a row, or with None leave the row out, in the table and in the model (see `is_exact`).
 
     Return whether that was done: not if another table or model was opened meanwhile.
     """
     data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
     before = _check_label(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
-    fitted = train(corrected.table, target=model.target, like=model, progress=job)
+    if is_exact(workspace):
+        changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
+        if label is not None:
+            changed.add(RowRange(corrected.source(), row, 1))
+    else:
+        changed = train(corrected.table, target=model.target, like=model, progress=job)
+        changed.origin = replace(changed.origin, source=model.origin.source)
     with workspace.lock:
         if workspace.version != version:
             return False
-        done = Correction(row, before, label, data, model, workspace.report, fitted)
-        _apply(workspace, done, corrected, fitted.held_out)
+        _apply(workspace, Correction(row, before, label, data, model, workspace.report, changed), corrected)
     return True
 
 
-def _apply(workspace: Workspace, correction: Correction, corrected: DataSet, report: Report | None) -> None:
+def _apply(workspace: Workspace, correction: Correction, corrected: DataSet) -> None:
     """Open the corrected table, and the model of after a correction; record it in the history and as a step."""
     get_history(workspace).append(correction)
     workspace.data = corrected
-    workspace.set_model(correction.result, workspace.model_name, report, workspace.warnings)
+    workspace.set_model(correction.result, workspace.model_name, correction.result.held_out, workspace.warnings)
     done = "forgotten" if correction.after is None else f"relabelled {correction.after}"
     title = f"Corrected: row {correction.row + 1} {done}"
     _record_step(workspace, title, correction.row, correction.before, correction.after)
-
-
-def evaluate_corrected(workspace: Workspace) -> Report | None:
-    """Return the held-out report of the present model; one that a correction has dropped is computed again.
-
-    The rows are learned in folds with the model's options; the model gets the calibration that these give, and keeps
-    its own ledger.
-    """
-    model = workspace.need_model()
-    if workspace.report is None and get_history(workspace) and has_ledger(model):
-        evaluated = train(workspace.need_data().table, target=model.target, like=model)
-        if evaluated.calibration is not None and model.calibration is None:
-            model._scorer = replace(model._scorer, calibration=evaluated.calibration)
-        model.held_out = workspace.report = evaluated.held_out
-    return workspace.report
 
 
 def undo_correction(workspace: Workspace) -> Correction:
@@ -194,25 +190,23 @@ def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
 
 
 def _record_step(workspace: Workspace, title: str, row: int, before: str | None, after: str | None) -> None:
-    """Record the change of a label as Python and as command lines: exact, or a training on the corrected table."""
+    """Record the change of a label as Python and as command lines: as of one row, or as a training on all rows."""
     data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
     word = quote_path(name)
     changes = [("forget", before), ("add", after)]
     queries = [
         (verb, format_row_query(data, row, model.target, label)) for verb, label in changes if label is not None
     ]
-    if has_ledger(model) and all(query for _, query in queries):
-        python = (
-            "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
-            + f"model.save({name!r})"
-        )
+    if is_exact(workspace) and all(query for _, query in queries):
+        python = "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
         command = "\n".join(f"deciban {verb} {word} --sql {quote_query(query)}" for verb, query in queries)
     else:
-        table = data.training_name
-        python = f"model = deciban.train({table!r}, target={model.target!r}, like=model)\nmodel.save({name!r})"
-        target = shlex.quote(model.target)
-        command = f"deciban train {quote_path(table)} --target {target} --like {word} -o {word}"
-    workspace.record(title, python, command)
+        query = format_corrected_query(data)
+        table = f"sql={write_python_query(query)}" if query else repr(data.training_name)
+        python = f"model = deciban.train({table}, target={model.target!r}, like=model)\n"
+        words = f"--sql {quote_query(query)}" if query else quote_path(data.training_name)
+        command = f"deciban train {words} --target {shlex.quote(model.target)} --like {word} -o {word}"
+    workspace.record(title, f"{python}model.save({name!r})", command)
 
 
 def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequence[str]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from deciban.formatting import format_count, format_number, format_percent, format_percent_range, format_signed
@@ -15,13 +15,13 @@ from deciban.server.problems import Problem
 from deciban.studio.corrections import (
     FORGET,
     PAGE_ROWS,
-    correct_and_refit,
     correct_label,
     describe_rows,
-    evaluate_corrected,
     find_doubtful_rows,
     get_history,
     has_ledger,
+    is_exact,
+    needs_job,
     scan_rows,
     undo_correction,
 )
@@ -58,7 +58,8 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
         "rows": describe_rows(workspace, rows, get_order(workspace, model)), "first": first, "page_rows": PAGE_ROWS,
         "has_next": has_next,
         "classes": [str(label) for label in model._scorer.outline.classes], "target": model.target, "forget": FORGET,
-        "history": list(reversed(get_history(workspace))), "is_exact": has_ledger(model), "learner": model.learner,
+        "history": list(reversed(get_history(workspace))), "reports": _compare_reports(workspace),
+        "is_refitted": not has_ledger(model), "needs_job": needs_job(workspace), "learner": model.learner,
     }  # fmt: skip
 
 
@@ -72,13 +73,14 @@ async def apply(request: Request) -> Response:
         raise Problem(409, "the table or the model has changed since this page was loaded. Hint: load the page again")
     label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
     done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
-    if has_ledger(workspace.need_model()):
+    if not needs_job(workspace):
+        dropped = " It is no longer calibrated." if is_exact(workspace) and workspace.need_model().calibration else ""
         await run(workspace, correct_label, workspace, row, label)
-        workspace.notice = f"{done} The model has changed exactly as if it had been so from the beginning."
+        workspace.notice = f"{done} The model has changed exactly as if it had been so from the beginning.{dropped}"
         return redirect("/correct")
 
     def refit(job: Job) -> str:
-        if correct_and_refit(workspace, row, label, job):
+        if correct_label(workspace, row, label, job):
             workspace.notice = f"{done} The model was fitted again."
         return "/correct"
 
@@ -94,26 +96,18 @@ async def undo(request: Request) -> Response:
     return redirect("/correct")
 
 
-async def compare_reports(request: Request) -> Response:
-    """Return as HTML the figures before the first correction and now; the latter are computed if not known.
-
-    That takes a training in folds, and gives the model the calibration of it.
-    """
-    workspace = get_workspace(request)
-    html = await run(workspace, _compare_reports, workspace)
-    return HTMLResponse(html)
-
-
 def _compare_reports(workspace: Workspace) -> Markup:
+    """Return as HTML the held-out figures before the first correction and now."""
     history = get_history(workspace)
-    before = history[0].report if history else None
-    return show_two_reports(before, evaluate_corrected(workspace))
+    return show_two_reports(history[0].report if history else None, workspace.report)
 
 
 def show_two_reports(before: Report | None, after: Report | None) -> Markup:
     """Return the main figures of two reports on held-out rows, and their differences."""
     if before is None or after is None:
-        return element("p", "The model comes from a file: there is no report of before to compare with.")
+        return element(
+            "p", "The model was not evaluated on this table: there is no report of before to compare with."
+        )
     figures = (("accuracy", 100.0, 2, " %"), ("balanced_accuracy", 100.0, 2, " %"), ("log_loss", 1.0, 4, ""),
                ("calibration_error", 1.0, 4, ""))  # fmt: skip
     rows = []
@@ -132,5 +126,4 @@ ROUTES = [
     Route("/correct", show),
     Route("/correct/apply", apply, methods=["POST"]),
     Route("/correct/undo", undo, methods=["POST"]),
-    Route("/correct/report", compare_reports),
 ]
