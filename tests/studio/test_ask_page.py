@@ -114,7 +114,10 @@ def test_the_page_shows_the_row_of_the_table_and_its_label(trained):
 
 
 def test_a_row_beyond_the_last_is_the_first(trained):
-    assert "Row 1<" in trained.page("/ask?row=99999")
+    page = trained.page("/ask?row=99999")
+    assert "Row 1<" in page
+    assert "The table has no row 99999: this is row 1." in page
+    assert "The table has no row" not in trained.page("/ask?row=2")
     assert "Row 1<" in trained.page("/ask?row=-4")
     assert "Row 1<" in trained.page("/ask?row=" + "9" * 400)
 

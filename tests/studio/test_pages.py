@@ -145,6 +145,15 @@ def test_the_code_of_a_report_names_the_learner(studio):
     assert "Draw it yourself" not in studio.page("/look?picture=roc")
 
 
+def test_a_picture_that_the_model_has_not_is_refused_without_code(studio):
+    open_trained(studio, "iris", "aode")
+    for name, has_code in (("nomogram", False), ("roc", True)):
+        page = html.unescape(studio.page(f"/look?picture={name}"))
+        assert ("have no scale for a column" in page) is not has_code
+        assert ("Draw it yourself" in page) is has_code
+        assert (f"/look/download/{name}.svg" in page) is has_code
+
+
 def count_paths(svg):
     return svg.count("<path"), svg.count("<use")
 

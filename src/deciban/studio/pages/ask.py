@@ -45,12 +45,14 @@ def read_row_number(request: Request) -> int:
 def _make_context(workspace: Workspace, number: int) -> dict[str, Any]:
     """Return what the template shows: the fields and the answer of a row of the table, or of a typical row."""
     model = workspace.need_model()
-    row, truth, number = find_row(workspace, number)
+    row, truth, found = find_row(workspace, number)
+    if found not in (0, number):
+        workspace.notice = f"The table has no row {number}: this is row {found}."
     fields = make_fields(model, row)
     values = {field.name: field.value for field in fields}
     answer = answer_row(model, read_row(model, values))
     return {
-        "fields": fields, "row_number": number, "truth": truth, "classes": [str(label) for label in model.classes],
+        "fields": fields, "row_number": found, "truth": truth, "classes": [str(label) for label in model.classes],
         "answer": show_answer(answer, get_order(workspace, model)), "favoured": str(answer.explanation.winner[0]),
     }  # fmt: skip
 

@@ -9,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from deciban.command_hints import adapt_hint
+from deciban.errors import DecibanError
 from deciban.studio.look_pictures import (
     COVARIANCES,
     KINDS,
@@ -56,16 +58,29 @@ def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) 
     if not is_possible(workspace, kind) or (name == "boundary" and len(numbers) < 2):
         why = "two columns of numbers" if name == "boundary" else {
             "model": "a model", "report": "a model that was trained here", "data": "a table"}[kind.needs]  # fmt: skip
-        return {"missing": why, "numbers": numbers, "options": shown, "query": "", "command": "", "python": ""}
+        return {
+            "missing": why, "refused": "", "numbers": numbers, "options": shown, "query": "", "command": "",
+            "python": "",
+        }  # fmt: skip
     if name == "boundary":
         options["x"], options["y"] = choose_columns(workspace, options)
     query, shown = f"?{urlencode(options)}" if options else "", shown | options
-    has_code = kind.needs == "model" or workspace.data is not None  # a report is that of a table
+    refused = _draw_model(workspace, name, options) if kind.needs == "model" else ""
+    has_code = not refused and (kind.needs == "model" or workspace.data is not None)  # a report is that of a table
     return {
-        "missing": "", "numbers": numbers, "options": shown, "query": query,
+        "missing": "", "refused": refused, "numbers": numbers, "options": shown, "query": query,
         "command": kind.command(workspace, options) if has_code else "",
         "python": kind.python(workspace, options) if has_code else "",
     }  # fmt: skip
+
+
+def _draw_model(workspace: Workspace, name: str, options: dict[str, str]) -> str:
+    """Draw a picture of the model, to be shown next; return why that cannot be done, or an empty text."""
+    try:
+        get_picture(workspace, name, options)
+    except DecibanError as error:  # not of this kind of model
+        return adapt_hint(str(error))
+    return ""
 
 
 async def show_picture(request: Request) -> Response:
