@@ -92,9 +92,11 @@ def test_any_label_can_be_learned_and_keeps_its_name_for_all_paths_after_it(tmp_
         (["--ham", "none.mbox"], 1, "there is no such file or folder"),
         (["--label", "unsure=BOX"], 1, "a label is a word of your own"),
         (["BOX"], 2, "unexpected extra argument"),
+        (["--ham", "BOX", "--spam", "BOX"], 2, "a.mbox is given both for ham and for spam"),
+        (["--ham", "BOX", "--label", "work=BOX"], 2, "a.mbox is given both for ham and for work"),
         (["--ham", "imaps://joe:secret@example.org/A"], 1, "an address with a password in it is refused"),
     ],
-    ids=range(6),
+    ids=range(8),
 )
 def test_what_cannot_be_learned_is_refused_with_a_way_out(tmp_path, arguments, code, words):
     box = mbox(tmp_path / "a.mbox", "ham", range(3))

@@ -283,7 +283,7 @@ def test_any_labels_may_be_watched(maildir):
 
 def test_what_cannot_be_watched_is_refused(tmp_path):
     (tmp_path / "box").write_bytes(b"From joe Thu Jan  1 00:01:40 1970\nA: b\n")
-    with pytest.raises(InputError, match=r"this is a mbox. Hint: Maildirs and IMAP"):
+    with pytest.raises(InputError, match=r"a source of kind mbox cannot be watched. Hint: Maildirs and IMAP"):
         Watcher({tmp_path / "box": "spam"}, print)
     with pytest.raises(InputError, match="nothing to watch"):
         Watcher({}, print)

@@ -332,4 +332,6 @@ def watch_folder(
     if kind == "maildir":
         place = Path(path).expanduser().absolute()
         return WatchedMaildir(place, _as_mapping(states.get(str(place))), problems)
-    raise InputError(f"{path}: this is a {kind}. Hint: Maildirs and IMAP folders can be watched")
+    raise InputError(
+        f"{path}: a source of kind {kind} cannot be watched. Hint: Maildirs and IMAP folders can be watched"
+    )

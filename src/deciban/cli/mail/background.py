@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from deciban.cli.error_handling import handle_errors, print_stderr
 from deciban.cli.mail import mail_inputs as a
 from deciban.cli.mail.learn_mail import KEPT
-from deciban.cli.mail.mail_inputs import format_counts, handle_signals, open_to_learn, refuse_same_folder, store_path
+from deciban.cli.mail.mail_inputs import format_counts, handle_signals, open_to_learn, refuse_same_source, store_path
 from deciban.formatting import to_one_line
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def watch(
     """
     stop, learned = Event(), Counter[str]()
     with handle_errors(debug):
-        refuse_same_folder(ham, junk)
+        refuse_same_source({"wanted mail": ham, "spam": junk})
     with (
         handle_errors(debug, interrupted=KEPT),
         handle_signals(lambda number, frame: stop.set(), "SIGINT", "SIGTERM"),  # a look is finished first

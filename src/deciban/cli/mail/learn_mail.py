@@ -49,6 +49,7 @@ def learn(
         from deciban.mail.store.stored_messages import LearnCounts
 
         a.check_paths([path for paths in paths_of.values() for path in paths])
+        a.refuse_same_source(paths_of)
         start = perf_counter()
         with ExitStack() as opened:
             with a.count_done("learning") as tick:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -111,17 +111,18 @@ def check_paths(paths: Sequence[str]) -> None:
             Address.parse(path)
 
 
-def refuse_same_folder(ham: Sequence[str], junk: Sequence[str]) -> None:
-    """Raise UsageError for a folder that is given both for wanted mail and for spam, however it is written."""
+def refuse_same_source(paths_of: Mapping[str, Sequence[str]]) -> None:
+    """Raise UsageError for a source that is given for two kinds of mail, however it is written; all must exist."""
     from deciban.mail.sources.imap_connection import Address
     from deciban.mail.sources.message_sources import source_kind
 
-    def resolve(path: str) -> str:
-        return str(Address.parse(path)) if source_kind(path) == "imap" else str(Path(path).expanduser().resolve())
-
-    wanted = set(map(resolve, ham))
-    if same := [path for path in junk if resolve(path) in wanted]:
-        raise UsageError(f"{same[0]} is given both for wanted mail and for spam")
+    kinds: dict[str, str] = {}
+    for kind, paths in paths_of.items():
+        for path in paths if len(paths_of) > 1 else ():
+            is_imap = source_kind(path) == "imap"
+            place = str(Address.parse(path)) if is_imap else str(Path(path).expanduser().resolve())
+            if (other := kinds.setdefault(place, kind)) != kind:
+                raise UsageError(f"{path} is given both for {other} and for {kind}")
 
 
 class ProblemReporter:

@@ -111,7 +111,7 @@ def setup(
         inbox = _choose_mail(mail, dialogue)
         spam = expand_home(junk or _choose_junk(inbox, dialogue))
         a.check_paths([inbox, spam])
-        a.refuse_same_folder([inbox], [spam])
+        a.refuse_same_source({"wanted mail": [inbox], "spam": [spam]})
         command = _build_command(inbox, spam, move, store)
         print_stderr(f"wanted mail: {inbox}\nspam:        {spam}")
         if not dialogue.confirm("Learn these messages?"):
