@@ -137,8 +137,7 @@ def test_a_label_is_corrected_and_the_report_compared(visit):
     visit.page.select_option("tr[data-row] select >> nth=0", "forget:")
     visit.page.click("tr[data-row] button >> nth=0")
     visit.page.wait_for_selector(f"text=Row {row} is forgotten")
-    visit.page.wait_for_selector("[data-load] td")
-    names = [name.strip() for name in visit.page.locator("[data-load] tbody th").all_inner_texts()]
+    names = [name.strip() for name in visit.page.locator(".before-after tbody th").all_inner_texts()]
     assert names == ["accuracy", "balanced accuracy", "log-loss", "calibration error"]
     assert visit.workspace.model.ledger.n_rows == 396
 
