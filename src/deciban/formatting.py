@@ -4,7 +4,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 MAX_EXPONENT = 700.0
@@ -239,6 +239,35 @@ def clip_text(text: str, width: int) -> str:
     'proba…'
     """
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+ASSIGNMENT_SEPARATOR = re.compile("( = |, given )")
+"""What separates names and values in "column = value, given parent = value"."""
+
+MIN_SHORTENED_NAME_WIDTH = 8
+"""The width to which a name or value is shortened at least, before what follows it is left out."""
+
+
+def shorten_assignments(text: str, width: int, shorten: Callable[[str, int], str]) -> str:
+    """Shorten a text by `shorten`; of "column = value, given parent = value" each name and value by itself.
+
+    The middle of the whole could hold the column's value, so that another column's would seem to be its own. The
+    parent's name and value are shortened more than the column's, and left out in a width that is too small.
+
+    >>> shorten_assignments("education-spending = n, given religious-groups = y", 40, clip_text)
+    'education-spe… = n, given religiou… = y'
+    """
+    first, *others = ASSIGNMENT_SEPARATOR.split(text)
+    separators, names = others[::2], others[1::2]
+    if not names or shorten(text, width) == text:
+        return shorten(text, width)
+    for n in (len(names), 1):
+        for limit in range(width, MIN_SHORTENED_NAME_WIDTH - 1, -1):
+            cut = [shorten(name, 2 * limit // 3 if i else limit) for i, name in enumerate(names[:n])]
+            joined = shorten(first, limit) + "".join(map("".join, zip(separators, cut)))
+            if shorten(joined, width) == joined:
+                return joined
+    return shorten(first, width)
 
 
 def escape_controls(text: str, keep: str = "") -> str:

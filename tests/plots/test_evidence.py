@@ -1,15 +1,17 @@
 """Waterfalls: bars that begin where the one above ends, from the prior to the total."""
 
 import math
-from itertools import pairwise
+import re
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from matplotlib import pyplot
 
 import deciban
+from deciban.cli import render
 from deciban.errors import InputError
-from deciban.plots import evidence
+from deciban.plots import evidence, style
 from deciban.plots.evidence import make_steps
 from tests.plots.readability import assert_readable
 from tests.plots.tables import EXTREMES, clinic, clinic_model, many, many_model, posterior
@@ -33,6 +35,15 @@ def test_the_bars_lead_from_even_odds_over_the_prior_to_the_posterior(row):
     assert parts[-1][2] == pytest.approx(end, abs=1e-9)
     p = posterior(model, clinic(), row)
     assert end == pytest.approx(10 * math.log10(p[explanation.winner[0]] / p[explanation.runner_up[0]]), abs=1e-9)
+
+
+def test_a_shortened_name_keeps_the_value_of_its_own_column():
+    text = "adoption-of-the-budget-resolution = y, given aid-to-nicaraguan-contras = n"
+    for shorten, width in product((style.shorten, render.shorten), range(16, 80)):
+        own, given, parent = shorten(text, width).partition(", given ")
+        assert len(own + given + parent) <= width
+        assert re.fullmatch("adop.*ion = y", own)
+        assert re.fullmatch("ai.*s = n", parent) if given else width < 40
 
 
 def test_the_prior_comes_first_and_then_the_strongest():

@@ -15,8 +15,11 @@ from deciban.plots.style import COLOURS, INK, pale, shorten
 from deciban.scores import Explanation
 from deciban.scores.explanation import Reason, format_odds
 
-MAX_REASON_NAME_CHARACTERS = 34
+MAX_REASON_NAME_CHARACTERS = 46
 """The characters of a reason's name next to its bar."""
+
+WIDTH_INCHES, PLAIN_NAME_CHARACTERS, CHARACTER_INCHES = 7.6, 34, 0.08
+"""The width of the picture for names of so many characters, and the additional width of each further one."""
 
 BAR_PITCH_INCHES = 0.27
 """The distance between bars."""
@@ -61,7 +64,9 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
     if not -len(explanation) <= row < len(explanation):
         raise InputError(f"row {row} is not there: 0 is the first of the {format_count(len(explanation), 'row')}")
     bars = make_steps(explanation, row, most)
-    ax = style.make_axes(7.6, BAR_PITCH_INCHES * len(bars) + 1.9) if ax is None else ax
+    if ax is None:
+        further = max(0, max(len(step.name) for step in bars) - PLAIN_NAME_CHARACTERS)
+        ax = style.make_axes(WIDTH_INCHES + CHARACTER_INCHES * further, BAR_PITCH_INCHES * len(bars) + 1.9)
     edge = _compute_axis_limits(bars)
     for place, step in enumerate(bars):
         _draw_bar(ax, place, step, edge)
