@@ -109,15 +109,15 @@ class Scorer(ABC):
 
     def boundary(self) -> Boundary:
         """Return the score as weights · x + bias, for one block of features."""
-        line, (slope, bias) = self.solved.forms[0].linear(), self._linear_map()
+        line, (slope, bias) = self.solved.forms[0].linear(), self.linear_map()
         return Boundary(slope * line.weights, slope * self.solved.start(line.bias) + bias)
 
     def conic(self) -> Conic:
         """Return the score as xᵀAx + weights · x + bias, for one block of features."""
-        curve, (slope, bias) = self.solved.forms[0].quadratic(), self._linear_map()
+        curve, (slope, bias) = self.solved.forms[0].quadratic(), self.linear_map()
         return Conic(slope * curve.A, slope * curve.weights, slope * self.solved.start(curve.bias) + bias)
 
-    def _linear_map(self) -> tuple[float, Array]:
+    def linear_map(self) -> tuple[float, Array]:
         """Return the factor of the evidence and the constant added for each class, by a linear calibration."""
         if self.calibration is None:
             return 1.0, self.solved.log_prior

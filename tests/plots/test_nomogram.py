@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 from scipy.stats import norm
 
@@ -99,6 +100,31 @@ def test_a_temperature_scales_every_mark():
     for name in ("smoker", "fever"):
         for a, b in zip(scale_of(plain, name).branches, scale_of(warm, name).branches):
             assert [t * mark.decibans for mark in a.marks] == pytest.approx([mark.decibans for mark in b.marks])
+
+
+@pytest.mark.parametrize("labels", [["ill", "well"], ["ill", "well", "unsure"]])
+def test_platt_scaling_keeps_the_sum_of_the_scales(labels):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, len(labels), 400)
+    table = {
+        "n": (y + rng.normal(size=400)).tolist(),
+        "c": np.where(rng.random(400) < 0.2 + 0.3 * y, "yes", "no").tolist(),
+        "who": np.array(labels)[y].tolist(),
+    }
+    table["twice"] = table["n"]
+    model = deciban.train(table, target="who", calibrate="platt", structure="naive")
+    assert model.calibration.method == "platt"
+    model = model.with_priors([0.6] + [0.4 / (len(labels) - 1)] * (len(labels) - 1))
+    for row in range(0, 400, 37):
+        explanation = _explain_row(model, table, row, None)
+        given = compute_scales(model, None, 12, explanation)
+        p = posterior(model, table, row)
+        expected = 10 * math.log10(p[given.favoured] / p[given.against])
+        assert given.prior + sum(scale.point for scale in given.columns) == pytest.approx(expected, abs=1e-9)
+        mark = next(s for s in given.columns if s.name == "c")
+        assert mark.point in [pytest.approx(m.decibans) for m in mark.branches[0].marks]
+        blank = compute_scales(model, (given.favoured, given.against), 12)
+        assert blank.prior == pytest.approx(given.prior)
 
 
 def test_what_does_not_add_up_is_refused():

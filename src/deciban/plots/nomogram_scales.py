@@ -14,7 +14,7 @@ from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, select_conditionals
 from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
-from deciban.scores.calibration import Temperature
+from deciban.scores.calibration import Isotonic, Platt
 
 SCALE_DEVIATIONS = 2.5
 """How far a scale of numbers goes to either side of the two classes' means, in standard deviations."""
@@ -83,7 +83,6 @@ class Scales:
 
 def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
     """Compute scales of the `most` strongest features with evidence, widest first, and one of all others together.
-
     Refuse a model of one class, and one whose evidence does not add up; without a row, one that reads texts.
     With the `explanation` of a row, its winner and runner-up replace `classes`, and the scales have its points.
     """
@@ -94,30 +93,35 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     if explanation is not None:
         classes = explanation.winner[0], explanation.runner_up[0]
     k, l = choose_pair(model, classes)
-    by = model._scorer.calibration
-    t = by.map.t if by is not None and isinstance(by.map, Temperature) else 1.0
-    points = {} if explanation is None else _read_points(explanation)
+    slope, _ = model._scorer.linear_map()
+    points = {} if explanation is None else _read_points(explanation, _get_platt_slope(model))
     placed = []
     for one in every:
-        scale = _make_scale(one, k, l, t)
+        scale = _make_scale(one, k, l, slope)
         if one.name in points:
             point, value = points[one.name]
             scale = replace(scale, point=point, value=value)
         if scale.high > scale.low or scale.point:
             placed.append(scale)
+    texts = [] if explanation is None else [text.column for text in model._layout.texts]
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(point for name, (point, _) in points.items() if name not in {s.name for s in placed})
-    texts = [] if explanation is None else [text.column for text in model._layout.texts]
     together = _sum_scales(placed[most:], extra, explanation is not None, texts)
-    prior = _sum_prior_evidence(explanation) if explanation is not None else _measure_blank_row(model, k, l)
+    prior = _sum_prior_evidence(model, _explain_blank_row(model, k, l) if explanation is None else explanation, k, l)
     total = None if explanation is None else float(explanation.total[0])
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
 
 
-def _read_points(explanation: Any) -> dict[str, tuple[float, str]]:
-    """Return the decibans of each feature of an explained row, and its value as a text."""
+def _get_platt_slope(model: Model) -> float:
+    """Return the slope of Platt scaling, by which explanations do not multiply evidence; 1 without it."""
+    by = model._scorer.calibration
+    return by.map.slope if by is not None and isinstance(by.map, Platt) else 1.0
+
+
+def _read_points(explanation: Any, slope: float) -> dict[str, tuple[float, str]]:
+    """Return the decibans of each feature of an explained row times `slope`, and its value as a text."""
     evidence = explanation.evidence
-    dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
+    dense = slope * (evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence))
     values = ["missing" if value is None else to_printable(str(value)) for value in explanation.values[0].tolist()]
     return dict(zip(explanation.features, zip(dense.reshape(-1).tolist(), values)))
 
@@ -134,28 +138,30 @@ def choose_pair(model: Model, classes: tuple[Any, Any] | None) -> tuple[int, int
     return int(order[0]), int(order[1])
 
 
-def _measure_blank_row(model: Model, k: int, l: int) -> float:
-    """Return the evidence of prior and bias, as of a row in which all is missing; refuse a model that reads texts."""
+def _explain_blank_row(model: Model, k: int, l: int) -> Any:
+    """Return the explanation of a row in which all is missing; refuse a model that reads texts."""
     rows = []
     for kind, features in model._layout.blocks:
         if kind == "bags":
             raise InputError("the model reads texts, whose words have no scale. Hint: name a row, or plot telltales")
         rows.append(np.full((1, len(features)), -1 if kind in ("levels", "pairs") else np.nan))
-    return _sum_prior_evidence(model._scorer.explain(rows, (k, l), model._labels, engines.thread_count(None)))
+    return model._scorer.explain(rows, (k, l), model._labels, engines.thread_count(None))
 
 
-def _sum_prior_evidence(explanation: Any) -> float:
-    """Return the evidence of the prior and of the bias of fitted weights."""
-    return float(explanation.prior[0] + explanation.extras.get("bias", [0.0])[0])
+def _sum_prior_evidence(model: Model, explanation: Any, k: int, l: int) -> float:
+    """Return the evidence of the prior and of the biases of fitted weights and of Platt scaling."""
+    slope, constant = model._scorer.linear_map()
+    bias = _get_platt_slope(model) * explanation.extras.get("bias", [0.0])[0]
+    return float((constant[k] - constant[l]) * DECIBAN + bias)
 
 
 def _refuse_non_additive(model: Model) -> None:
-    """Refuse a model with joined columns, or whose calibration is not a temperature: its evidence does not add up."""
+    """Refuse a model with dependent or joined columns, or an isotonic calibration: its evidence does not add up."""
     by = model._scorer.calibration
-    if by is not None and not isinstance(by.map, Temperature):
+    if by is not None and isinstance(by.map, Isotonic):
         raise UndefinedError(
             f"a nomogram adds evidence up, and after this calibration ({by.method}) what a value gives depends on "
-            f"the others. Hint: train with --calibrate none, or --calibrate temperature"
+            f"the others. Hint: train with --calibrate none, temperature or platt"
         )
     if model.learner == "aode":
         raise UndefinedError(
