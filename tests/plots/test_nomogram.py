@@ -127,6 +127,16 @@ def test_platt_scaling_keeps_the_sum_of_the_scales(labels):
         assert blank.prior == pytest.approx(given.prior)
 
 
+def test_one_column_more_has_a_scale_of_its_own():
+    for rows in (None, clinic()):
+        row = None if rows is None else _explain_row(clinic_model(), rows, 3, None)
+        given = compute_scales(clinic_model(), None, 4, row)
+        assert given.together is None
+        assert len(given.columns) == 5
+        assert all(branch.marks for scale in given.columns for branch in scale.branches)
+    assert "2 more" in texts(nomogram(clinic_model(), most=3), "name")
+
+
 def test_what_does_not_add_up_is_refused():
     bent = deciban.train(clinic(), target="who", roles=ROLES, calibrate="isotonic")
     with pytest.raises(UndefinedError, match="isotonic"):

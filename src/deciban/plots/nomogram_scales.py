@@ -82,7 +82,9 @@ class Scales:
 
 
 def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, explanation: Any = None) -> Scales:
-    """Compute scales of the `most` strongest features with evidence, widest first, and one of all others together.
+    """Compute scales of the strongest features with evidence, widest first, and one of all others together.
+
+    These are `most`, or `most` + 1 where no other would be left: a scale of one column has its own marks.
     Refuse a model of one class, and one whose evidence does not add up; without a row, one that reads texts.
     With the `explanation` of a row, its winner and runner-up replace `classes`, and the scales have its points.
     """
@@ -104,6 +106,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
         if scale.high > scale.low or scale.point:
             placed.append(scale)
     texts = [] if explanation is None else [text.column for text in model._layout.texts]
+    most += len(placed) == most + 1 and not texts
     shown = sorted(placed[:most], key=lambda scale: scale.low - scale.high)
     extra = sum(point for name, (point, _) in points.items() if name not in {s.name for s in placed})
     together = _sum_scales(placed[most:], extra, explanation is not None, texts)
