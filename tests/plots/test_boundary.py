@@ -126,6 +126,12 @@ def test_thresholds_of_one_column_solve_equal_joint_densities(first, second, pri
     assert any("no threshold: always b" in text for text in key(ax)) == (many == 0)
 
 
+def test_thresholds_that_are_near_each_other_have_different_labels():
+    X, y = [[1.5], [1.519], [1.521], [1.54]], ["a", "b", "b", "a"]
+    labels = [text for text in key(boundary(deciban.GaussianNB().fit(X, y), X, y)) if " = " in text]
+    assert labels == ["x0 = 1.518", "x0 = 1.522"]
+
+
 @pytest.mark.parametrize("model", [deciban.GaussianNB(), deciban.PoissonNB()], ids=str)
 def test_curves_of_one_column_are_the_joint_densities(model):
     X = COUNTS[:, :1]

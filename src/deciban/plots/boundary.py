@@ -145,6 +145,9 @@ def draw_means(ax: Any, means: Any) -> None:
 MAX_LABELLED_THRESHOLDS = 4
 """The largest number of thresholds that the legend names."""
 
+MIN_THRESHOLD_DIGITS, MAX_THRESHOLD_DIGITS = 3, 10
+"""The fewest and the most significant digits of a threshold; there are as many as distinguish all."""
+
 MAX_EXTENSION = 0.5
 """How far the axis is extended to show a threshold, in ranges of the data."""
 
@@ -220,12 +223,17 @@ def _make_threshold_entries(
     look: dict[str, Any] = {**THRESHOLD_STYLE, "marker": "o", "markersize": 4}
     if len(cuts) > MAX_LABELLED_THRESHOLDS or len(view.classes) > MAX_LEGEND_CLASSES:
         return [Line2D([], [], label="threshold", **look)]
-    return [Line2D([], [], label=_format_threshold(view, cut, seen), **look) for cut in cuts]
+    for digits in range(MIN_THRESHOLD_DIGITS, MAX_THRESHOLD_DIGITS + 1):
+        texts = [style.format_scientific(cut.x, digits) for cut in cuts]
+        if len(set(texts)) == len(texts):
+            break
+    labels = [_label_threshold(view, cut, text, seen) for cut, text in zip(cuts, texts)]
+    return [Line2D([], [], label=label, **look) for label in labels]
 
 
-def _format_threshold(view: View, cut: geometry.Threshold, seen: tuple[float, float]) -> str:
-    """Format a threshold, of more than two classes with the two that it separates; note if it is not `seen`."""
+def _label_threshold(view: View, cut: geometry.Threshold, value: str, seen: tuple[float, float]) -> str:
+    """Return the label of a threshold, of more than two classes with the two that it separates; note if it is not `seen`."""
     name = geometry.remove_unit(view.names[0])
     pair = "" if len(view.classes) == 2 else f": {shorten(view.classes[cut.k])} | {shorten(view.classes[cut.l])}"
     note = "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"
-    return f"{name} = {style.format_scientific(cut.x)}{pair}{note}"
+    return f"{name} = {value}{pair}{note}"

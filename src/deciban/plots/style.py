@@ -235,16 +235,16 @@ def label_in_percent(axis: Any) -> None:
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def format_scientific(value: float) -> str:
-    """Format a finite number with three significant digits, a true minus sign, and powers of ten.
+def format_scientific(value: float, digits: int = 3) -> str:
+    """Format a finite number with its significant digits, a true minus sign, and powers of ten.
 
-    >>> format_scientific(-0.03456), format_scientific(1234.5), format_scientific(6.02e23)
-    ('−0.0346', '1230', '6.02×10²³')
+    >>> format_scientific(-0.03456), format_scientific(1234.5), format_scientific(6.02e23), format_scientific(1.5164, 4)
+    ('−0.0346', '1230', '6.02×10²³', '1.516')
     """
-    rounded = float(f"{value:.3g}")
+    rounded = float(f"{value:.{digits}g}")
     if rounded and not 1e-4 <= abs(rounded) < 1e6:
-        digits, power = f"{rounded:.2e}".split("e")
-        text = f"{float(digits):g}×10{str(int(power)).translate(SUPERSCRIPT)}"
+        mantissa, power = f"{rounded:.{digits - 1}e}".split("e")
+        text = f"{float(mantissa):.10g}×10{str(int(power)).translate(SUPERSCRIPT)}"
     else:
         text = f"{rounded + 0.0:.10g}"
     return text.replace("-", "−")
