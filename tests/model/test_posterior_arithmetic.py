@@ -42,6 +42,9 @@ def assert_predicted(model, rows, most=100):
         {"learner": "logistic", "C": 1.0},
         {"learner": "evidence", "C": 1.0},
         {"learner": "boosted"},
+        {"structure": "tan"},
+        {"structure": "blocks"},
+        {"learner": "aode"},
     ],
     ids=str,
 )
@@ -132,17 +135,19 @@ def test_missing_cells_have_no_factor_and_unseen_ones_no_evidence():
     assert work.factors[1].logs.tolist() == [0, 0]
 
 
-def test_dependence_is_a_factor_unless_every_cell_is_missing():
+def test_dependence_is_a_factor_named_by_both_columns_unless_one_is_missing():
     names, other = ["x", "y", "x", "y", "x", "x"] * 10, ["p", "q", "p", "q", "q", "p"] * 10
-    model = deciban.train(
-        {"a": names, "b": names, "kind": other}, target="kind", structure="tan", roles={"a": "category"}, judge=False
-    )
-    assert model.structure
+    roles = {"a": "category", "b": "category"}
+    table = {"a": names, "b": names, "kind": other}
     rows = pa.table({"a": ["x", None, None], "b": ["y", "y", None]}, pa.schema({"a": pa.string(), "b": pa.string()}))
-    found = [[factor.what for factor in work.factors] for work in assert_predicted(model, rows)]
-    assert found == [
-        ["p(kind)", "a = x", "b = y", "dependence"], ["p(kind)", "b = y", "dependence"], ["p(kind)"],
-    ]  # fmt: skip
+    for settings, last in [
+        ({"structure": "tan"}, "{}, given {}"), ({"learner": "aode"}, "dependence of all columns"),
+    ]:  # fmt: skip
+        model = deciban.train(table, target="kind", roles=roles, judge=False, **settings)
+        for (child, parent) in model.structure.items():
+            last = last.format(child, parent)
+        found = [sorted(f.what for f in work.factors if f.logs.any()) for work in assert_predicted(model, rows)]
+        assert found == [sorted(["p(kind)", "a = x", "b = y", last]), ["b = y", "p(kind)"], ["p(kind)"]]
 
 
 def test_a_model_of_a_file_writes_the_same(tmp_path):

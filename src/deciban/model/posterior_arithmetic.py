@@ -119,7 +119,7 @@ class Unit(NamedTuple):
     block: int
     columns: list[int]
     what: str
-    column: str
+    column: str | None
     value: Any
     log_ratio: float
     """|ln p(x|k)/p(x|l)|, k and l the two most probable classes."""
@@ -152,15 +152,15 @@ class ArithmeticWriter:
         """Return the factors of a row: the prior, fitted constants, the strongest cells, and all others as one."""
         parts = [engines.prepare_rows(part, needs) for part, needs in zip(parts, self.solved.needs)]
         units = self._list_units(parts, cells)
-        strongest = sorted(range(len(units)), key=lambda i: -units[i].log_ratio)[:most]
-        shown = [units[i] for i in sorted(strongest)]
+        order = sorted(range(len(units)), key=lambda i: -units[i].log_ratio)
+        shown, hidden = ([units[i] for i in sorted(part)] for part in (order[:most], order[most:]))
         factors = [
             self._make_prior_factor(),
             *self._make_constant_factors(parts),
             *(self._make_cell_factor(parts, unit) for unit in shown),
         ]
-        if len(shown) < len(units):
-            factors.append(self._combine_others(parts, shown, len(units) - len(shown)))
+        if hidden:
+            factors.append(self._combine_others(parts, shown, hidden))
         by = self.scorer.calibration
         return PosteriorArithmetic(self.model.classes, factors, predicted, None if by is None else str(by.map))
 
@@ -196,14 +196,30 @@ class ArithmeticWriter:
                 continue
             present = [j for j in range(len(features)) if not _is_missing(parts[b][0, j])]
             if kind == "pairs":
-                unit = Unit(b, present, "dependence", "dependence", None, float(ratios.sum()))
-                units += [(len(table), unit)] if present else []
+                names = [feature.name for feature in features]
+                found = self._list_pair_units(b, names, present, ratios)
+                units += [(table.index(unit.column) if unit.column else len(table), unit) for unit in found]
                 continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
                 unit = _make_unit(b, group, features, cell, float(ratios[group].sum()))
                 units.append((table.index(features[group[0]].name), unit))
         words.sort(key=lambda unit: -unit.log_ratio)
         return [*(unit for _, unit in sorted(units, key=lambda pair: pair[0])), *words]
+
+    def _list_pair_units(
+        self, block: int, names: Sequence[str], present: Sequence[int], log_ratios: Array
+    ) -> list[Unit]:
+        """Return the columns that depend on another where both have cells; of averaged dependence all as one."""
+        structure = self.model.structure
+        if not structure:
+            unit = Unit(block, list(present), "dependence of all columns", None, None, float(log_ratios.sum()))
+            return [unit] if present else []
+        pairs = [(j, names.index(structure[names[j]])) for j in present if names[j] in structure]
+        return [
+            Unit(block, [j, parent], f"{names[j]}, given {names[parent]}", names[j], None, float(log_ratios[j]))
+            for j, parent in pairs
+            if parent in present
+        ]
 
     def _compute_log_ratios(self, parts: Sequence[Any]) -> list[Array]:
         """Return |ln p(x_j|k)/p(x_j|l)| of each column, k and l the two most probable classes; ∞ if undefined."""
@@ -245,7 +261,7 @@ class ArithmeticWriter:
             parameters = self._find_word_parameters(unit)
             return unit.what, [f"({q}){times}" if times else q for q in (parameters.write_quotient(k, 0) for k in K)]
         if kind == "pairs":
-            return "dependence", list(map(format_power, logs))
+            return unit.what, list(map(format_power, logs))
         if kind == "scatter":
             return unit.what, ["N(x; μ, Σ)"] * self.n_classes
         if kind == "moments":
@@ -301,13 +317,17 @@ class ArithmeticWriter:
         chosen = np.searchsorted(counted.places, unit.columns)
         return make_word_parameters(self.naive, unit.block, unit.column, [unit.value], counted, chosen)
 
-    def _combine_others(self, parts: Sequence[Any], shown: Sequence[Unit], n: int) -> Factor:
+    def _combine_others(self, parts: Sequence[Any], shown: Sequence[Unit], hidden: Sequence[Unit]) -> Factor:
         """Return the product of the factors of all cells that are not shown."""
         logs = np.zeros(self.n_classes)
         for b, X in enumerate(parts):
-            dropped = [j for unit in shown if unit.block == b for j in unit.columns]
-            logs = logs + self._score(b, _drop_cells(X, dropped)) - self._score(b, _keep_cells(X, []))
-        return Factor(f"{n} more", None, None, list(map(format_power, logs)), logs)
+            empty = self._score(b, _keep_cells(X, []))
+            if self.model._layout.blocks[b].kind == "pairs":  # two units may share a cell
+                rows = [_keep_cells(X, unit.columns) for unit in hidden if unit.block == b]
+            else:
+                rows = [_drop_cells(X, [j for unit in shown if unit.block == b for j in unit.columns])]
+            logs = sum((self._score(b, row) - empty for row in rows), logs)
+        return Factor(f"{len(hidden)} more", None, None, list(map(format_power, logs)), logs)
 
 
 def _mark_bounded(texts: Sequence[str], plain: Array, logs: Array) -> list[str]:
