@@ -247,6 +247,17 @@ def test_models_that_differ_in_a_role_say_which_column_and_how_they_could_be_mer
     assert "794 rows together" in done("merge", trained, alike, "-o", tmp_path / "both.deciban").stderr
 
 
+def test_models_of_different_targets_are_refused_without_warnings(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("a,b,c\n" + "x,x,u\ny,y,v\ny,x,u\n" * 40)
+    options = ("--structure", "tan", "--calibrate", "temperature", "-o")
+    done("train", table, "--target", "c", *options, tmp_path / "one.deciban")
+    done("train", table, "--target", "a", *options, tmp_path / "two.deciban")
+    words = refused(tmp_path, "merge", tmp_path / "one.deciban", tmp_path / "two.deciban", "-o", tmp_path / "m.deciban")
+    assert "different targets" in words
+    assert "dropped" not in words
+
+
 def test_a_table_in_place_of_a_model_and_the_other_way_round(tmp_path, trained):
     words = refused(tmp_path, "predict", NEW, trained)
     assert "not a model file" in words

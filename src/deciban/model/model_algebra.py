@@ -163,13 +163,13 @@ class ModelAlgebra(RenamedAttributes):
         if not isinstance(other, ModelAlgebra):
             return NotImplemented
         self._need_sums(what, other)
+        check_compatible(self, other)
         if self._layout.cells != other._layout.cells:
             warn_caller(
                 "the dependence between columns is dropped: the two models have not counted it on the same cells. "
                 + LIKE_HINT
             )
             return self._without_cells()._combine(operation, other._without_cells(), what)
-        check_compatible(self, other)
         new = self._copy_with(operation(self.ledger, other.ledger))
         new.columns = combine_formats(self.columns, other.columns)
         new._layout = Layout(new.columns)

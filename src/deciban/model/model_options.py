@@ -226,14 +226,15 @@ def hide_markers(model: ModelAlgebra, source: Source) -> Source:
 
 
 def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
-    """Refuse two models that differ in target, roles or options, naming the first difference."""
+    """Refuse two models that differ in target, roles or options, naming the first difference; not in cells."""
     if a.target != b.target:
         raise SchemaError(f"the two models have different targets: {a.target!r} and {b.target!r}")
     for name in (*a.roles, *b.roles):
         x, y = a.roles.get(name, "absent"), b.roles.get(name, "absent")
         if x != y and {x, y} != {"skip", "absent"}:
             raise SchemaError(f"the two models differ in column {name!r}: {x} in one, {y} in the other. {LIKE_HINT}")
-    check_same_columns(a.columns, b.columns, LIKE_HINT)
+    columns, others = ([replace(column, cells=()) for column in model.columns] for model in (a, b))
+    check_same_columns(columns, others, LIKE_HINT)
     if a._layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
     ignored = {"words"} if a._layout.levels or a._layout.texts else {"words", "markers"}
