@@ -259,9 +259,13 @@ def test_models_of_different_targets_are_refused_without_warnings(tmp_path):
 
 
 def test_a_table_in_place_of_a_model_and_the_other_way_round(tmp_path, trained):
-    words = refused(tmp_path, "predict", NEW, trained)
-    assert "not a model file" in words
-    assert "Hint: MODEL comes first, then DATA" in words
+    for arguments in (["predict", NEW, trained], ["inspect", NEW]):
+        words = refused(tmp_path, *arguments)
+        assert "not a model file" in words
+        assert "Hint: MODEL is a file that deciban train writes; DATA comes after it, if at all" in words
+    words = refused(tmp_path, "evaluate", trained, "--target", "diagnosis")
+    assert "is a model file, not a table" in words
+    assert "--model" in words
     for command in (["inspect", tmp_path / "none.deciban"], ["predict", tmp_path / "none.deciban", NEW]):
         assert "Hint: deciban train" in refused(tmp_path, *command)
 
