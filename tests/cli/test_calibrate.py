@@ -37,8 +37,11 @@ def test_programs_get_it_too(echoes, tmp_path):
 def test_probabilities_that_are_far_off_bring_a_word_about_calibration(echoes, tmp_path):
     output = done("train", echoes, "--target", "class", "--calibrate", "none", "-o", tmp_path / "m").stdout
     assert "--calibrate auto corrects them" in " ".join(output.split())
-    output = done("train", PATIENTS, "--target", "diagnosis", "-o", tmp_path / "p").stdout
-    assert "--calibrate" not in output
+    two = tmp_path / "two.csv"
+    two.write_text("a,y\n1,u\n2,v\n")
+    for table, target in ((PATIENTS, "diagnosis"), (two, "y")):
+        output = done("train", table, "--target", target, "-o", tmp_path / "p").stdout
+        assert "--calibrate" not in output
 
 
 def test_where_no_map_is_better_none_is_used_and_the_report_has_it(tmp_path):

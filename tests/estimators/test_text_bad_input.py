@@ -203,7 +203,7 @@ ODD = [
     (b"bytes", "one text is not a collection"),
     ([], r"0 sample\(s\)"),
     (5, "documents come as"),
-    ([1, 2, 3], "document 0 is 1, a int"),
+    ([1, 2, 3], "document 0 is 1, of type int"),
     (["text", ["list"]], "document 1 is"),
     (np.eye(2), "2 dimensions"),
     (np.arange(3), "holds int64"),

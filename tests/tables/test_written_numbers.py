@@ -216,7 +216,7 @@ def test_hints_do_not_propose_to_leave_out_a_number(tmp_path):
         "predict", model, write(tmp_path / "new.csv", ["38367"])
     ).stdout  # fmt: skip
     given = call("train", write(tmp_path / "t.csv", ["5", "3 to 4"] * 50), "--target", "y", "--as", "amount=number")
-    assert "holds '3 to 4', which is not a number, so it cannot be a number" in given.stderr
+    assert "holds '3 to 4', which is not a number, so its role cannot be number" in given.stderr
     assert "--missing" not in given.stderr
     unit = call("predict", model, write(tmp_path / "new.csv", ["70 kg"])).stderr
     assert "Hint: write the number without a unit, as the others are" in unit

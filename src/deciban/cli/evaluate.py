@@ -69,7 +69,7 @@ def _make_title(report: Report, table: TableInput, options: Mapping[str, Any]) -
     """Return the title of a report, which says whether the model learned the rows that it is evaluated on."""
     if options["model"] is None:
         return f"{find_target(table, options)} of {table.name}, predicted for rows not learned from"
-    rows = "rows that it may not have learned from"
+    rows = "rows that it did not learn, as far as is known"
     if report.learned_share is not None:
         rows = "the rows that it learned" if report.learned_share == 1 else "rows of which it learned some"
     return f"{options['model']}, evaluated on {rows}"

@@ -108,13 +108,13 @@ def _show_confusion(out: Screen, report: Report) -> None:
 
 def show_training(
     model: Model, description: Description, path: str, *, is_named: bool, to_stderr: bool, measured: bool,
-    of_documents: bool, calibrated: bool,
+    of_documents: bool, calibrate: str | None,
 ) -> None:  # fmt: skip
     """Print the report of training.
 
     `is_named` is true if the user named the file, `to_stderr` if standard output belongs to a program, `measured` if
-    held-out quality was requested, `of_documents` if the rows are files or lines, and `calibrated` if calibration
-    was requested.
+    held-out quality was requested, and `of_documents` if the rows are files or lines; `calibrate` is the argument of
+    `train`.
     """
     out = Screen(stderr=to_stderr)
     _print_training_title(out, model)
@@ -126,7 +126,7 @@ def show_training(
     out.print_heading("Held out", "quality on rows that were not learned from")
     if model.held_out is not None:
         show_quality(out, model.held_out)
-        _show_calibration(out, model, model.held_out, calibrated)
+        _show_calibration(out, model, model.held_out, calibrate)
     elif measured:  # `evaluate` in folds would fail for the same reason
         out.print_line(
             "not measured: with so many classes and levels, the ledgers of ten folds do not fit into memory. Keep "
@@ -141,15 +141,15 @@ def show_training(
     _show_next_commands(out, path, is_named, model, of_documents)
 
 
-def _show_calibration(out: Screen, model: Model, held_out: Report, requested: bool) -> None:
-    """Print the calibration of the model, or that it needs one."""
+def _show_calibration(out: Screen, model: Model, held_out: Report, calibrate: str | None) -> None:
+    """Print the calibration of the model, that a requested one lowers no loss, or that it needs one."""
     from deciban.metrics.calibration_fit import is_clearly_miscalibrated
 
     if model.calibration is not None:
         out.print_pairs([("calibration", str(model.calibration))])
-    elif requested:
+    elif calibrate not in (None, "none"):
         out.print_pairs([("calibration", "none: no map lowers the log-loss by more than its standard error")])
-    elif is_clearly_miscalibrated(held_out):
+    elif calibrate == "none" and is_clearly_miscalibrated(held_out):  # by default it was tried
         out.print_line("(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
 
 

@@ -57,7 +57,7 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
         of_documents = table.reading.format in ("folders", "text", "lines")
         show_training(
             model, description, out, is_named=output is not None, to_stderr=json or out == "-", measured=judge,
-            of_documents=of_documents, calibrated=options["calibrate"] not in (None, "none"),
+            of_documents=of_documents, calibrate=options["calibrate"],
         )  # fmt: skip
     if any(options[name] for name in WORD_OPTIONS) and not model._layout.texts:
         print_stderr(

@@ -138,7 +138,7 @@ def non_number_error(name: str, known: Any, role: str, style: CellStyle) -> Inpu
     is_invalid = parse_texts(known, plain).is_invalid
     text = known[0 if is_invalid is None else int(is_invalid.argmax())].as_py()
     return InputError(
-        f"column {name!r} holds {text!r}, which is not a number, so it cannot be a {role}. "
+        f"column {name!r} holds {text!r}, which is not a number, so its role cannot be {role}. "
         f"Hint: {hint_at_number(name, text, plain, can_set_decimal=not style.typed)}"
     )
 
