@@ -36,8 +36,8 @@ class BoostedBayes(Classifier):
     by shares of `learning_rate` · (ln (1 − e)/e + ln (K − 1)), the predictions of scikit-learn's AdaBoostClassifier.
     "SAMME.R": the mean of their ln p(x, k), rows reweighted by e^(−learning_rate · centred score). "logistic": shares
     that minimise the log-loss of the sum, rows weighted by 1 − p(y|x): of the three the one that is fitted to its
-    probabilities. The last two add scores, so that `explain`, `linear_form` and `quadratic_form` are those of one
-    model.
+    probabilities. The last two add scores, so that `linear_form` and `quadratic_form` are those of one model, and
+    `explain` gives evidence by feature; votes are not sums over features, so that of "SAMME" is by round.
 
     With `n_iter_no_change` the rounds after the minimum of the loss of the rows held out are dropped.
 
