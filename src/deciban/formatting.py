@@ -242,7 +242,7 @@ def clip_text(text: str, width: int) -> str:
 
 
 ASSIGNMENT_SEPARATOR = re.compile("( = |, given )")
-"""What separates names and values in "column = value, given parent = value"."""
+"""The separators of names and values in "column = value, given parent = value"."""
 
 MIN_SHORTENED_NAME_WIDTH = 8
 """The width to which a name or value is shortened at least, before what follows it is left out."""

@@ -23,7 +23,11 @@ def load(path: Path, verify: bool = False) -> Any:
     try:
         return deciban.load(path, verify)
     except ModelFileError as error:
-        hint = ". Hint: MODEL is a file that deciban train writes; DATA comes after it, if at all" if path.suffix in TABLE_ENDINGS else ""
+        hint = (
+            ". Hint: MODEL is a file that deciban train writes; DATA comes after it, if at all"
+            if path.suffix in TABLE_ENDINGS
+            else ""
+        )
         hint = hint if path.exists() else ". Hint: deciban train DATA --target COL writes one"
         raise ModelFileError(f"{error}{hint}") from None
 

@@ -253,7 +253,9 @@ def test_models_of_different_targets_are_refused_without_warnings(tmp_path):
     options = ("--structure", "tan", "--calibrate", "temperature", "-o")
     done("train", table, "--target", "c", *options, tmp_path / "one.deciban")
     done("train", table, "--target", "a", *options, tmp_path / "two.deciban")
-    words = refused(tmp_path, "merge", tmp_path / "one.deciban", tmp_path / "two.deciban", "-o", tmp_path / "m.deciban")
+    words = refused(
+        tmp_path, "merge", tmp_path / "one.deciban", tmp_path / "two.deciban", "-o", tmp_path / "m.deciban"
+    )
     assert "different targets" in words
     assert "dropped" not in words
 

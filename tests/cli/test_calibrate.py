@@ -39,8 +39,8 @@ def test_probabilities_that_are_far_off_bring_a_word_about_calibration(echoes, t
     assert "--calibrate auto corrects them" in " ".join(output.split())
     two = tmp_path / "two.csv"
     two.write_text("a,y\n1,u\n2,v\n")
-    for table, target in ((PATIENTS, "diagnosis"), (two, "y")):
-        output = done("train", table, "--target", target, "-o", tmp_path / "p").stdout
+    for path, target in ((PATIENTS, "diagnosis"), (two, "y")):
+        output = done("train", path, "--target", target, "-o", tmp_path / "p").stdout
         assert "--calibrate" not in output
 
 

@@ -144,7 +144,7 @@ def test_dependence_is_a_factor_named_by_both_columns_unless_one_is_missing():
         ({"structure": "tan"}, "{}, given {}"), ({"learner": "aode"}, "dependence of all columns"),
     ]:  # fmt: skip
         model = deciban.train(table, target="kind", roles=roles, judge=False, **settings)
-        for (child, parent) in model.structure.items():
+        for child, parent in model.structure.items():
             last = last.format(child, parent)
         found = [sorted(f.what for f in work.factors if f.logs.any()) for work in assert_predicted(model, rows)]
         assert found == [sorted(["p(kind)", "a = x", "b = y", last]), ["b = y", "p(kind)"], ["p(kind)"]]

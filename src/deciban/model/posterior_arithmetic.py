@@ -119,7 +119,8 @@ class Unit(NamedTuple):
     block: int
     columns: list[int]
     what: str
-    column: str | None
+    column: str
+    """The name of the column, empty for the dependence of all columns."""
     value: Any
     log_ratio: float
     """|ln p(x|k)/p(x|l)|, k and l the two most probable classes."""
@@ -212,7 +213,7 @@ class ArithmeticWriter:
         """Return the columns that depend on another where both have cells; of averaged dependence all as one."""
         structure = self.model.structure
         if not structure:
-            unit = Unit(block, list(present), "dependence of all columns", None, None, float(log_ratios.sum()))
+            unit = Unit(block, list(present), "dependence of all columns", "", None, float(log_ratios.sum()))
             return [unit] if present else []
         pairs = [(j, names.index(structure[names[j]])) for j in present if names[j] in structure]
         return [
@@ -250,7 +251,7 @@ class ArithmeticWriter:
         what, formulas = unit.what, _format_powers(logs)
         if self.naive is not None:
             what, formulas = self._write_formulas(X, unit, logs)
-        return Factor(what, unit.column, unit.value, formulas, logs)
+        return Factor(what, unit.column or None, unit.value, formulas, logs)
 
     def _write_formulas(self, X: Any, unit: Unit, logs: Array) -> tuple[str, list[str]]:
         """Return what the factor is of, with the bin of a number, and its formula in each class, by naive Bayes."""

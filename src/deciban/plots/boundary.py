@@ -232,7 +232,7 @@ def _make_threshold_entries(
 
 
 def _label_threshold(view: View, cut: geometry.Threshold, value: str, seen: tuple[float, float]) -> str:
-    """Return the label of a threshold, of more than two classes with the two that it separates; note if it is not `seen`."""
+    """Return the label of a threshold, of more than two classes with those it separates; note if it is not `seen`."""
     name = geometry.remove_unit(view.names[0])
     pair = "" if len(view.classes) == 2 else f": {shorten(view.classes[cut.k])} | {shorten(view.classes[cut.l])}"
     note = "" if seen[0] <= cut.x <= seen[1] else " (outside the picture)"

@@ -153,7 +153,7 @@ def _explain_blank_row(model: Model, k: int, l: int) -> Any:
 
 def _sum_prior_evidence(model: Model, explanation: Any, k: int, l: int) -> float:
     """Return the evidence of the prior and of the biases of fitted weights and of Platt scaling."""
-    slope, constant = model._scorer.linear_map()
+    _, constant = model._scorer.linear_map()
     bias = _get_platt_slope(model) * explanation.extras.get("bias", [0.0])[0]
     return float((constant[k] - constant[l]) * DECIBAN + bias)
 

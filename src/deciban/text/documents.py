@@ -150,7 +150,9 @@ def _to_text(item: Any, i: int, encoding: str, errors: str) -> str | None:
         return decode(bytes(item), f"document {i}", encoding, errors)
     if type(item).__name__ in ("NAType", "NaTType") or (isinstance(item, (float, np.floating)) and item != item):
         return None  # NA, NaT and NaN stand for what is missing in a pandas column
-    raise InputError(f"document {i} is {item!r}, of type {type(item).__name__}; documents are texts. Hint: str(document)")
+    raise InputError(
+        f"document {i} is {item!r}, of type {type(item).__name__}; documents are texts. Hint: str(document)"
+    )
 
 
 def check_decoding(encoding: str, errors: str) -> None:
