@@ -193,12 +193,14 @@ def test_what_it_has_no_meaning_for_is_refused(model):
         model.sample(3)
 
 
-def test_work_shows_the_dependence_as_one_factor(model, tmp_path):
+def test_work_names_the_columns_of_each_dependence(model, tmp_path):
     rows = echoes(3, seed=5)
     rows.drop(columns=TARGET).to_csv(tmp_path / "new.csv", index=False)
     model.save(tmp_path / "m")
     shown = done("explain", tmp_path / "m", tmp_path / "new.csv", "--work").stdout
-    assert "  dependence  " in shown
+    child, parent = next(iter(model.structure.items()))
+    assert f"  {child}, given {parent}  " in shown
+    assert "given: the probability of the cell given the other column's" in shown
 
 
 @pytest.mark.parametrize("kind", ["one column", "one row of a class", "all missing", "constant", "many columns"])
