@@ -247,7 +247,7 @@ def test_of_more_rows_than_memory_holds_a_sample_is_learned_and_reported_so(monk
     rows = people(1000)
     model = deciban.train(rows, target="group", learner="logistic", C=1.0)
     assert model.account.settings["rows"] == 50 * reservoir.LEARNED_ROWS_FACTOR
-    assert f"{50 * reservoir.LEARNED_ROWS_FACTOR} of 1000 rows" in model.held_out.measured
+    assert f"{50 * reservoir.LEARNED_ROWS_FACTOR} of 1 000 rows" in model.held_out.measured
     assert model.ledger.n_rows == 1000
 
 

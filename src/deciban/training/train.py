@@ -214,7 +214,8 @@ class Trained:
 
     def describe_sample(self, n: int) -> str:
         """Describe n scored rows as all of the rows learned, or as a sample of them."""
-        return f"all {n} rows" if n >= self.n_learned else f"{n} of {self.n_learned} rows, drawn at random"
+        learned = format_count(self.n_learned, "row")
+        return f"all {learned}" if n >= self.n_learned else f"{format_count(n)} of {learned}, drawn at random"
 
     def report(self, log_posterior: Array, calibrated: str) -> Report:
         """Return the report on the sample with these ln p(k|x); `calibrated` ends its sentence (`describe_map`)."""
