@@ -8,7 +8,10 @@ from collections.abc import Callable
 def least_seconds(
     call: Callable[[], object], enough: float, most_calls: int = 8, clock: Callable[[], float] = time.process_time
 ) -> float:
-    """Return the least time of up to `most_calls` calls, of which none follows one that took at most `enough`."""
+    """Return the least time of up to `most_calls` calls, of which none follows one that took at most `enough`.
+
+    Each call must do the whole work: what a first one keeps for the others is not measured.
+    """
     took: list[float] = []
     while len(took) < most_calls and (not took or took[-1] > enough):
         begun = clock()

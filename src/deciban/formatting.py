@@ -241,33 +241,38 @@ def clip_text(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-ASSIGNMENT_SEPARATOR = re.compile("( = |, given )")
-"""The separators of names and values in "column = value, given parent = value"."""
-
 MIN_SHORTENED_NAME_WIDTH = 8
 """The width to which a name or value is shortened at least, before what follows it is left out."""
 
 
-def shorten_assignments(text: str, width: int, shorten: Callable[[str, int], str]) -> str:
-    """Shorten a text by `shorten`; of "column = value, given parent = value" each name and value by itself.
+def shorten_evidence_name(text: str, width: int, cut: Callable[[str, int], str]) -> str:
+    """Shorten "column = value" or "column = value, given parent = value" by `cut`, each name and value by itself.
 
     The middle of the whole could hold the column's value, so that another column's would seem to be its own. The
     parent's name and value are shortened more than the column's, and left out in a width that is too small.
 
-    >>> shorten_assignments("education-spending = n, given religious-groups = y", 40, clip_text)
-    'education-spe… = n, given religiou… = y'
+    >>> name = "education-spending = n, given religious-groups = y"
+    >>> shorten_evidence_name(name, 40, clip_text), shorten_evidence_name(name, 24, clip_text)
+    ('education-spe… = n, given religiou… = y', 'education-spendi… = n, …')
     """
-    first, *others = ASSIGNMENT_SEPARATOR.split(text)
-    separators, names = others[::2], others[1::2]
-    if not names or shorten(text, width) == text:
-        return shorten(text, width)
-    for n in (len(names), 1):
-        for limit in range(width, MIN_SHORTENED_NAME_WIDTH - 1, -1):
-            cut = [shorten(name, 2 * limit // 3 if i else limit) for i, name in enumerate(names[:n])]
-            joined = shorten(first, limit) + "".join(map("".join, zip(separators, cut)))
-            if shorten(joined, width) == joined:
-                return joined
-    return shorten(first, width)
+    if cut(text, width) == text:
+        return text
+    own, given, parent = text.rpartition(", given ") if ", given " in text else (text, "", "")
+    for limit in range(width, MIN_SHORTENED_NAME_WIDTH - 1, -1) if given else ():
+        shown = f"{_cut_sides(own, limit, cut)}{given}{_cut_sides(parent, 2 * limit // 3, cut)}"
+        if cut(shown, width) == shown:
+            return shown
+    for limit in range(width, MIN_SHORTENED_NAME_WIDTH - 1, -1):
+        shown = _cut_sides(own, limit, cut) + (", …" if given else "")
+        if cut(shown, width) == shown:
+            return shown
+    return cut(own, width)
+
+
+def _cut_sides(text: str, width: int, cut: Callable[[str, int], str]) -> str:
+    """Cut the name and the value of "name = value", each to a width."""
+    name, equals, value = text.partition(" = ")
+    return f"{cut(name, width)}{equals}{cut(value, width)}"
 
 
 def escape_controls(text: str, keep: str = "") -> str:

@@ -84,7 +84,26 @@ def test_a_link_to_a_maildir_that_it_is_in_is_left_out(maildir, tmp_path):
     (maildir / ".Archive").symlink_to(tmp_path / "elsewhere")
     for part in ("cur", "new"):
         (tmp_path / "elsewhere" / part).mkdir(parents=True)
-    assert find_maildirs(maildir) == [maildir / ".Archive", maildir / ".Junk"]
+    assert find_maildirs(maildir) == [maildir / ".Junk", maildir / ".Archive"]
+
+
+def test_maildirs_that_link_to_each_other_are_listed_once(maildir):
+    names = [f".Year{number}" for number in range(12)]
+    for name in names:
+        for part in ("cur", "new"):
+            (maildir / name / part).mkdir(parents=True)
+        for other in names:
+            (maildir / name / f".To{other}").symlink_to(maildir / other)
+    assert len(find_maildirs(maildir)) == len(names) + 1  # .Junk
+
+
+def test_a_part_of_a_maildir_may_be_empty(tmp_path):
+    for part in ("cur", "new"):
+        (tmp_path / "empty" / part).mkdir(parents=True)
+    (tmp_path / "empty/tmp").mkdir()
+    assert list(read_mail(tmp_path / "empty/cur")) == []
+    with pytest.raises(InputError, match="the folder has no files with messages"):
+        list(read_mail(tmp_path / "empty/tmp"))
 
 
 def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maildir):

@@ -195,7 +195,7 @@ def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, na
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 def test_the_steps_reproduce_the_correction_of_a_model_that_was_not_trained_on_the_table(trained, tmp_path, name):
     model = trained.workspace.model
-    trained.workspace.set_model(model + model, "patients.deciban", None)
+    trained.workspace.set_model(model + model, "patients.deciban", model.held_out)
     first = find_doubtful_rows(trained.workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
     assert trained.workspace.model.ledger.n_rows == 2 * model.ledger.n_rows

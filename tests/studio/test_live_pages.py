@@ -58,6 +58,7 @@ def open_trained(visit, name="patients"):
     model = train_example(name)
     open_example(visit.workspace, name)
     visit.workspace.set_model(model, f"{name}.deciban", model.held_out)
+    visit.workspace.trained_models.append(model)
     return model
 
 

@@ -19,4 +19,5 @@ def open_trained(studio, name="patients", learner="bayes"):
     model = train_example(name, learner)
     assert studio.workspace.target == model.target
     studio.workspace.set_model(model, f"{name}.deciban", model.held_out)
+    studio.workspace.trained_models.append(model)
     return studio

@@ -184,7 +184,7 @@ def test_learners_are_in_their_order_however_they_are_named():
         ({"n_jobs": 0}, "n_jobs == 0 has no meaning"),
         ({"learner": "logistic"}, "compare tries every learner"),
         ({"C": -1.0}, "C must be"),
-        ({"calibrate": "auto"}, "without a calibration"),
+        ({"calibrate": "yes"}, "calibrate must be"),
         ({"target": "nothing"}, "no column 'nothing'"),
         ({"groups": "nothing"}, "no column 'nothing'"),
     ],

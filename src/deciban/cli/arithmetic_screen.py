@@ -74,7 +74,7 @@ def show_arithmetic(out: Screen, work: PosteriorArithmetic) -> None:
     names = {k: shorten(str(work.classes[k]), MAX_CLASS_WIDTH) for k in shown}
     lines = [(f.what, [_format_factor(f, k, work.needs_logarithms) for k in shown]) for f in work.factors]
     print_by_class(out, list(names.values()), lines)
-    if any(", given " in factor.what for factor in work.factors):
+    if any(factor.what.startswith(f"{factor.column}, given ") for factor in work.factors):
         out.print_line("given: the probability of the cell given the other column's, divided by that without it")
     out.print()
     for k, name in names.items():

@@ -15,7 +15,7 @@ from deciban.cli.parser import DEBUG, JSON, command, flag, number
 from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import InputError, UsageError
-from deciban.formatting import format_probability, format_word
+from deciban.formatting import format_probability, format_word, shorten_evidence_name
 from deciban.load_model import open_model
 from deciban.scores.explanation import Reason, format_decibans, format_odds, in_context
 
@@ -115,7 +115,7 @@ def _show_columns(out: Screen, row: RowExplanation, most: int) -> None:
     widest = max(cell_len(to_one_line(name)) for name, _ in [*shown, ("total", 0.0)])
     width = min(widest, out.width - 2 * BAR_WIDTH - 19)
     for name, value in shown:
-        padded = set_cell_size(shorten(name, width), width)
+        padded = set_cell_size(shorten_evidence_name(to_one_line(name), width, shorten), width)
         bar = f"  {padded}  {format_decibans(value, DECIBANS_WIDTH)}  {_draw_signed_bar(value, largest)}"
         out.print(bar.rstrip(), soft_wrap=True)
     total = f"  {'total':<{width}}  {format_decibans(row.total, DECIBANS_WIDTH)}  {format_odds(row.total)}"
@@ -136,7 +136,16 @@ def _show_words(out: Screen, row: RowWords, total: float, most: int) -> None:
     found = [*row.others, *(Reason(name, w.decibans, w) for name, w in zip(named, row.words))]
     found.sort(key=lambda reason: -abs(reason.decibans))
     shown, hidden = found[:most], found[most:]
-    body = [[shorten(n, MAX_WORD_WIDTH), f"{w.times}×" if w else "", format_decibans(v).strip()] for n, v, w in shown]
+    body = [
+        [
+            shorten(name, MAX_WORD_WIDTH)
+            if word
+            else shorten_evidence_name(to_one_line(name), MAX_WORD_WIDTH, shorten),
+            f"{word.times}×" if word else "",
+            format_decibans(value).strip(),
+        ]
+        for name, value, word in shown
+    ]
     if hidden:
         body.append([f"{len(hidden)} more", "", format_decibans(sum(value for _, value, _ in hidden)).strip()])
     body.append(["total", "", format_decibans(total).strip()])

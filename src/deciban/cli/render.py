@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deciban.formatting import shorten_assignments
 from deciban.formatting import to_one_line as to_one_line
 
 MAX_NAME_WIDTH = 30
@@ -96,16 +95,12 @@ class Screen(Console):
 
 
 def shorten(text: str, width: int) -> str:
-    """Shorten a text to a width; of "column = value" and "column = value, given parent = value" each name by itself.
+    """Shorten a text to a width: keep both ends of a long name, since names often differ in the last letters.
 
     >>> shorten("concentration in mmol per litre, day 12", 20)
     'concentratio… day 12'
     """
-    return shorten_assignments(to_one_line(text), width, _cut_middle)
-
-
-def _cut_middle(text: str, width: int) -> str:
-    """Keep both ends of a text that is too wide, since names often differ in the last letters."""
+    text = to_one_line(text)
     if cell_len(text) <= width:
         return text
     tail = width // 3 + 1

@@ -272,11 +272,11 @@ def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
 
 
 class InvalidRowsError(InputError):
-    """The rows that an estimator was given hold an invalid value, `bad`; `words` are the rest of the message."""
+    """The rows that an estimator was given hold an invalid value, `bad`; `details` are the rest of its message."""
 
-    def __init__(self, bad: InvalidValueError, *words: Any) -> None:
-        self.bad, self.words = bad, words
-        super().__init__(_describe_invalid_value(bad, *words))
+    def __init__(self, bad: InvalidValueError, *details: Any) -> None:
+        self.bad, self.details = bad, details
+        super().__init__(_describe_invalid_value(bad, *details))
 
     def __reduce__(self) -> Any:
         return InputError, self.args  # another process gets the message
@@ -289,7 +289,7 @@ def number_rows(index: NDArray[np.intp]) -> Iterator[None]:
         yield
     except InvalidRowsError as error:
         error.bad.row = int(index[error.bad.row])
-        raise InvalidRowsError(error.bad, *error.words) from None
+        raise InvalidRowsError(error.bad, *error.details) from None
 
 
 def _describe_invalid_value(

@@ -9,7 +9,14 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from deciban.errors import InputError
-from deciban.formatting import format_count, format_short_percent, format_signed, format_word
+from deciban.formatting import (
+    format_count,
+    format_short_percent,
+    format_signed,
+    format_word,
+    shorten_evidence_name,
+    to_printable,
+)
 from deciban.plots import style
 from deciban.plots.style import COLOURS, INK, pale, shorten
 from deciban.scores import Explanation
@@ -18,7 +25,7 @@ from deciban.scores.explanation import Reason, format_odds
 MAX_REASON_NAME_CHARACTERS = 46
 """The characters of a reason's name next to its bar."""
 
-WIDTH_INCHES, PLAIN_NAME_CHARACTERS, CHARACTER_INCHES = 7.6, 34, 0.08
+WIDTH_INCHES, USUAL_NAME_CHARACTERS, CHARACTER_INCHES = 7.6, 34, 0.08
 """The width of the picture for names of so many characters, and the additional width of each further one."""
 
 BAR_PITCH_INCHES = 0.27
@@ -65,7 +72,7 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
         raise InputError(f"row {row} is not there: 0 is the first of the {format_count(len(explanation), 'row')}")
     bars = make_steps(explanation, row, most)
     if ax is None:
-        further = max(0, max(len(step.name) for step in bars) - PLAIN_NAME_CHARACTERS)
+        further = max(0, max(len(step.name) for step in bars) - USUAL_NAME_CHARACTERS)
         ax = style.make_axes(WIDTH_INCHES + CHARACTER_INCHES * further, BAR_PITCH_INCHES * len(bars) + 1.9)
     edge = _compute_axis_limits(bars)
     for place, step in enumerate(bars):
@@ -82,8 +89,11 @@ def make_steps(explanation: Explanation, row: int, most: int) -> list[Step]:
     shown, hidden = (others, []) if len(others) <= most + 1 else (others[:most], others[most:])
     entries = [(prior.name, prior.decibans)]
     for reason in shown:
-        name = reason.name if reason.behind is None else f"“{format_word(reason.behind.word)}”"
-        entries.append((shorten(name, MAX_REASON_NAME_CHARACTERS), reason.decibans))
+        if reason.behind is None:
+            name = shorten_evidence_name(to_printable(reason.name), MAX_REASON_NAME_CHARACTERS, shorten)
+        else:
+            name = shorten(f"“{format_word(reason.behind.word)}”", MAX_REASON_NAME_CHARACTERS)
+        entries.append((name, reason.decibans))
     if hidden:
         entries.append((f"{len(hidden)} more", math.fsum(reason.decibans for reason in hidden)))
     totals = pairwise(accumulate((decibans for _, decibans in entries), initial=0.0))

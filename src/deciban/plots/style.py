@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban.errors import InputError, MissingExtraError
-from deciban.formatting import shorten_assignments, to_printable
+from deciban.formatting import to_printable
 
 COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999933", "#882255", "#777777", "#332288",
@@ -137,16 +137,10 @@ def dashes(i: int) -> Any:
 def shorten(label: Any, max_characters: int = 26) -> str:
     """Return a label as text without characters that cannot be printed, its middle cut out if it is too long.
 
-    Of "column = value" and "column = value, given parent = value" each name is shortened by itself.
-
     >>> shorten("chronic lymphocytic leukaemia, stage 2")
     'chronic lymph…mia, stage 2'
     """
-    return shorten_assignments(to_printable(str(label)), max_characters, _cut_middle)
-
-
-def _cut_middle(text: str, max_characters: int) -> str:
-    half = max_characters // 2
+    text, half = to_printable(str(label)), max_characters // 2
     return text if len(text) <= max_characters else f"{text[:half]}…{text[-half + 1 :]}"
 
 

@@ -116,30 +116,31 @@ def scan_rows(model: Model, data: DataSet, start: int, count: int) -> list[Doubt
     return found
 
 
-def is_exact(workspace: Workspace) -> bool:
+def is_changed_by_row(workspace: Workspace) -> bool:
     """Return whether a correction changes one row of the ledger, and nothing else.
 
-    It does so in a model without a report on this table, as from a file or a sum of models, which may have learned
-    other rows too. A model that was trained on this table is trained again, as its calibration depends on all rows.
+    It does so in a model that was not trained on this table, as from a file or a sum of models: it may have learned
+    other rows too. A model that was trained on it is trained again, as its calibration depends on all rows.
     """
-    return workspace.report is None and has_ledger(workspace.need_model())
+    return not workspace.has_trained_model and has_ledger(workspace.need_model())
 
 
 def needs_job(workspace: Workspace) -> bool:
     """Return whether a correction takes so long that it is done in a job, with progress."""
     model = workspace.need_model()
-    return not has_ledger(model) or (not is_exact(workspace) and model.ledger.n_rows > MAX_SCANNED_ROWS)
+    return not has_ledger(model) or (not is_changed_by_row(workspace) and model.ledger.n_rows > MAX_SCANNED_ROWS)
 
 
 def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | None = None) -> bool:
-    """Change the label of a row, or with None leave the row out, in the table and in the model (see `is_exact`).
+    """Change the label of a row, or with None leave the row out, in the table and in the model.
 
     Return whether that was done: not if another table or model was opened meanwhile.
     """
     data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
     before = _check_label(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
-    if is_exact(workspace):
+    is_trained = not is_changed_by_row(workspace)
+    if not is_trained:
         changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
         if label is not None:
             changed.add(RowRange(corrected.source(), row, 1))
@@ -149,6 +150,8 @@ def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | 
     with workspace.lock:
         if workspace.version != version:
             return False
+        if is_trained:
+            workspace.trained_models.append(changed)
         _apply(workspace, Correction(row, before, label, data, model, workspace.report, changed), corrected)
     return True
 
@@ -197,7 +200,7 @@ def _record_step(workspace: Workspace, title: str, row: int, before: str | None,
     queries = [
         (verb, format_row_query(data, row, model.target, label)) for verb, label in changes if label is not None
     ]
-    if is_exact(workspace) and all(query for _, query in queries):
+    if is_changed_by_row(workspace) and all(query for _, query in queries):
         python = "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
         command = "\n".join(f"deciban {verb} {word} --sql {quote_query(query)}" for verb, query in queries)
     else:

@@ -49,6 +49,8 @@ class Workspace:
     """The report on held-out rows; None for a model from a file, or one that was changed."""
     warnings: list[str] = field(default_factory=list)
     """Warnings of the training, in plain English."""
+    trained_models: list[Model] = field(default_factory=list)
+    """The models that were trained on the open table."""
     models: dict[str, Model] = field(default_factory=dict)
     """All models of this studio by name, to compare, merge and go back to."""
     steps: list[Step] = field(default_factory=list)
@@ -80,6 +82,7 @@ class Workspace:
             if folder.parent == self.settings.folder:
                 shutil.rmtree(folder, ignore_errors=True)
         self.data, self.target, self.roles = None, None, {}
+        self.trained_models.clear()
         self.page_state.clear()
 
     @property
@@ -108,6 +111,11 @@ class Workspace:
         self.model, self.model_name, self.report, self.warnings = model, name, report, warnings or []
         self.models[name] = model
         self.version += 1
+
+    @property
+    def has_trained_model(self) -> bool:
+        """Whether the open model was trained on the open table alone."""
+        return any(each is self.model for each in self.trained_models)
 
     def name_model(self, stem: str) -> str:
         """Return a name for a new model that no other model of the studio has."""

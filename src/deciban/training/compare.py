@@ -72,7 +72,7 @@ def compare(
     sizes : sequence of int or None
         The numbers of rows learned; None: 10, 20, 40 … up to 5 120.
     seconds : float or None
-        Learners and draws that would take longer are left out, which `notes` say.
+        Learners and draws that would take longer are left out, which `notes` say; the calibration is not counted.
     n_jobs : int or None
         The number of processes, which changes no figure but times; None: as many as there are cores.
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
@@ -128,17 +128,19 @@ def compare(
 def _compare_in_folds(
     trained: Trained, evaluation: CandidateEvaluation, n_folds: int, draws: RowDraws | None, method: str | None
 ) -> Comparison:
-    """Compare candidates by the scores of all rows, each without its fold, model and map; the draws come later."""
+    """Compare candidates by the scores of all rows, of models and calibrations without each row's fold.
+
+    The rows of `draws` are not scored here.
+    """
     scored, known = evaluation.score_folds(n_folds, draws)
     rows = trained.sample
     assert rows is not None
-    calibrated = [
-        replace(each, log_posterior=calibrate_rows(method, each.log_posterior, rows, known).log_posterior)
-        for each in scored
-    ]
+    results = [calibrate_rows(method, each.log_posterior, rows, known) for each in scored]
+    calibrated = [replace(each, log_posterior=result.log_posterior) for each, result in zip(scored, results)]
     which = trained.describe_sample(len(rows.codes))
     words = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
-    words += "; not calibrated" if method is None else f"; calibrated without it too ({method})"
+    is_calibrated = any(result.calibration is not None for result in results)
+    words += f"; calibrated without it too ({method})" if is_calibrated else "; not calibrated"
     return compare_candidates(
         trained.task.target, calibrated, rows.codes, rows.weight, known, trained.model.classes, words
     )

@@ -22,7 +22,7 @@ from deciban.mail.model.threshold_choice import LABELS, MIN_HAM, UNSURE_CODE, Th
 from deciban.mail.model.verdicts import Indices, TokenRows, Verdict, VerdictBuilder
 from deciban.mail.model.weight_fitting import DEFAULT_FIT_SETTINGS, FitSettings, TrainingMessages
 from deciban.mail.store.store_arrays import StoreRows
-from deciban.mail.store.store_schema import HAM_AT, SPAM_AT, ModelName
+from deciban.mail.store.store_schema import HAM_AT, ModelName
 
 ALPHA_CANDIDATES: Final = (ALPHA, 0.1, 1.0)
 """The default first: it stays if no other is better."""
@@ -154,13 +154,13 @@ class InMemoryFilter:
     def thresholds(self) -> Thresholds:
         """Return the thresholds as `MailFilter.thresholds` does; they are chosen when they are first needed."""
         if self.spam_at is not None or self._parameters is None or self.model == "fisher":
-            return self.ham_at, SPAM_AT if self.spam_at is None else self.spam_at
+            return self.ham_at, threshold_choice.resolve_spam_at(self.ham_at, self.spam_at, None)
         n_ham = int(self._messages[0])
         if n_ham >= MIN_HAM and not (self._choice and self._choice.is_recent(n_ham)):
             self._choice = threshold_choice.choose_thresholds(
                 self._rows(), 1.0, self.model, self.ham_at, settings=self.settings
             )
-        return self.ham_at, self._choice.spam_at if self._choice else SPAM_AT
+        return self.ham_at, threshold_choice.resolve_spam_at(self.ham_at, None, self._choice)
 
     def judge(self, rows: Iterable[int] | Indices) -> "ScoredMessages":
         """Return the scores and the verdict codes of some messages; unsure while too few were learned."""

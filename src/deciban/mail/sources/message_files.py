@@ -123,17 +123,24 @@ def is_mh(folder: Path) -> bool:
     return bool(visible) and all(_is_number(file.name) and not file.is_dir() for file in visible)
 
 
-def find_maildirs(folder: Path, parents: frozenset[str] = frozenset()) -> list[Path]:
+def find_maildirs(folder: Path) -> list[Path]:
     """Find the folders of a Maildir: `.Name` (Maildir++), or Maildirs in it (Dovecot's layout "fs").
 
-    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may. A link to a folder that it is in,
-    or to one of `parents`, is left out.
+    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may. One to which several links lead is
+    listed once, and `folder` itself never.
     """
-    parents |= {os.path.realpath(folder)}
-    names = [inner.name for inner in _scan(folder) if inner.is_dir() and inner.name not in ("cur", "new", "tmp")]
-    paths = [folder / name for name in names]
-    below = [path for path in paths if is_maildir(path) and os.path.realpath(path) not in parents]
-    return [found for inner in below for found in (inner, *find_maildirs(inner, parents))]
+    return list(_iterate_maildirs(folder, {os.path.realpath(folder)}))
+
+
+def _iterate_maildirs(folder: Path, seen: set[str]) -> Iterator[Path]:
+    """Yield the Maildirs in a folder that are not in `seen`, to which they are added; links come last."""
+    inner = [entry for entry in _scan(folder) if entry.is_dir() and entry.name not in ("cur", "new", "tmp")]
+    for entry in sorted(inner, key=lambda entry: entry.is_symlink()):
+        path, place = folder / entry.name, os.path.realpath(entry.path)
+        if place not in seen and is_maildir(path):
+            seen.add(place)
+            yield path
+            yield from _iterate_maildirs(path, seen)
 
 
 def list_maildir(folder: Path) -> list[MessageFile]:

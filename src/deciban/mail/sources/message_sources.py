@@ -231,13 +231,17 @@ def _number_messages(
 
 
 def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
-    """Return the files of a folder by its kind; InputError for one of kind `folder` without any."""
+    """Return the files of a folder by its kind.
+
+    InputError for one of kind `folder` without any, unless it is `cur` or `new` of a Maildir.
+    """
     if kind == "maildir":
         files = _list_maildirs(place, subfolders, problems)
     else:
         files = iter(message_files.list_mh(place)) if kind == "mh" else message_files.list_folder(place, problems)
     first = next(files, None)
-    if first is None and kind == "folder":
+    is_part = place.name in ("cur", "new") and message_files.is_maildir(place.parent)
+    if first is None and kind == "folder" and not is_part:
         raise InputError(f"{place}: the folder has no files with messages. Hint: give {SOURCES}")
     return chain([first] if first else [], files)
 

@@ -20,7 +20,7 @@ from deciban.studio.corrections import (
     find_doubtful_rows,
     get_history,
     has_ledger,
-    is_exact,
+    is_changed_by_row,
     needs_job,
     scan_rows,
     undo_correction,
@@ -74,8 +74,10 @@ async def apply(request: Request) -> Response:
     label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
     done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
     if not needs_job(workspace):
-        dropped = " It is no longer calibrated." if is_exact(workspace) and workspace.need_model().calibration else ""
-        await run(workspace, correct_label, workspace, row, label)
+        is_dropped = is_changed_by_row(workspace) and workspace.need_model().calibration is not None
+        if not await run(workspace, correct_label, workspace, row, label):
+            raise Problem(409, "another table or model was opened meanwhile: the label is as it was")
+        dropped = " It is no longer calibrated." if is_dropped else ""
         workspace.notice = f"{done} The model has changed exactly as if it had been so from the beginning.{dropped}"
         return redirect("/correct")
 

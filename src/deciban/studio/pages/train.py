@@ -74,6 +74,7 @@ def _train(workspace: Workspace, learner: str, job: Job) -> str:
         workspace.learner = learner
         name = workspace.name_model(data.stem if learner == "bayes" else f"{data.stem}-{learner}")
         workspace.set_model(model, name, model.held_out, list(job.warnings))
+        workspace.trained_models.append(model)
         more = {} if learner == "bayes" else {"learner": learner}
         workspace.record(
             f"Trained {LEARNERS[learner][0].lower().replace('bayes', 'Bayes')} on {data.name}",
