@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import tarfile
 from array import array
-from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks import data
 
 from deciban.mail.bulk.reader_processes import read_chunk
 from deciban.mail.message.message import compute_digest, read_message
@@ -31,8 +31,9 @@ def seeds() -> list[bytes]:
     """The messages to mutate: real ones if the data folder has any, and always our own."""
     own = [*made_up.BROKEN.values(), *(made_up.plain(name).as_bytes() for name in made_up.TEXTS)]
     own += [made_up.rich().as_bytes(), made_up.forwarded().as_bytes()]
-    archive = Path(os.environ.get("DECIBAN_DATA", "")) / "spamassassin.tar.gz"
-    if not archive.is_file():
+    try:
+        archive = data.find_file("spamassassin.tar.gz")
+    except data.DataMissingError:
         return own
     with tarfile.open(archive) as members:
         files = [member for member in members if member.isfile()][:: 6047 // MOST_REAL]

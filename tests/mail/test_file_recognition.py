@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from benchmarks import data
 
 import deciban.mail
 from deciban.mail.sources.file_recognition import NotMailError, extract_emlx, is_message
@@ -14,7 +15,6 @@ from deciban.mail.sources.message_sources import list_messages, read_mail, sourc
 from tests.cli.mail_commands import mail
 from tests.mail.spamds import make_message
 
-DATA = os.environ.get("DECIBAN_DATA")
 OTHERS = {
     "photo.png": b"\x89PNG\r\n\x1a\n" + bytes(100),
     "photo.jpg": b"\xff\xd8\xff\xe0" + bytes(100),
@@ -182,10 +182,13 @@ def test_a_mail_system_may_hand_over_anything(tmp_path):
 
 @pytest.mark.corpus
 @pytest.mark.thorough
-@pytest.mark.skipif(not DATA, reason="needs the data folder named by DECIBAN_DATA")
 @pytest.mark.parametrize("name", ["spamassassin.tar.gz", "enron1.tar.gz", "enron2.tar.gz"])
 def test_every_message_of_the_corpora_is_mail(name):
-    with tarfile.open(Path(DATA, name)) as archive:
+    try:
+        path = data.find_file(name)
+    except data.DataMissingError as absent:
+        pytest.skip(str(absent))
+    with tarfile.open(path) as archive:
         for member in archive:
             if member.isfile() and not member.name.endswith(("cmds", "Summary.txt")):
                 assert is_message(archive.extractfile(member).read(), member.name), member.name

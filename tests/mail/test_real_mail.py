@@ -1,28 +1,25 @@
 """SpamAssassin's public corpus, compared with Python's own `email`."""
 
-import os
 import tarfile
 from email import message_from_bytes
 from email.header import decode_header, make_header
-from pathlib import Path
 
 import pytest
+from benchmarks import data
 
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.tokens.tokens import extract_tokens
 
-ARCHIVE = Path(os.environ.get("DECIBAN_DATA", "")) / "spamassassin.tar.gz"
-pytestmark = [
-    pytest.mark.corpus,
-    pytest.mark.skipif(
-        not ARCHIVE.is_file(), reason="spamassassin.tar.gz is not in the folder named by DECIBAN_DATA"
-    ),
-]
+pytestmark = pytest.mark.corpus
 
 
 @pytest.fixture(scope="module")
 def raws():
-    with tarfile.open(ARCHIVE) as members:
+    try:
+        archive = data.find_file("spamassassin.tar.gz")
+    except data.DataMissingError as absent:
+        pytest.skip(str(absent))
+    with tarfile.open(archive) as members:
         return [members.extractfile(member).read() for member in members if member.isfile()][::5]
 
 

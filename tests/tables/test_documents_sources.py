@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from benchmarks import data
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -358,10 +359,11 @@ def test_half_a_surrogate_pair_is_refused_or_replaced(tmp_path):
 def test_the_newsgroups_are_read_as_they_come(tmp_path):
     import tarfile
 
-    home = Path(os.environ.get("DECIBAN_DATA") or Path(__file__).parents[3] / "shared" / "data")
-    if not (home / "20news-bydate.tar.gz").is_file():
-        pytest.skip(f"no 20 Newsgroups in {home}. Hint: set DECIBAN_DATA to a folder that has 20news-bydate.tar.gz")
-    with tarfile.open(home / "20news-bydate.tar.gz") as archive:
+    try:
+        path = data.find_file("20news-bydate.tar.gz")
+    except data.DataMissingError as absent:
+        pytest.skip(str(absent))
+    with tarfile.open(path) as archive:
         members = [m for m in archive.getmembers() if re.search(r"test/(sci\.med|alt\.atheism)/", m.name)]
         archive.extractall(tmp_path, members, filter="data")
     found = rows(open_path(str(tmp_path / "20news-bydate-test"), encoding="latin-1"))

@@ -106,7 +106,7 @@ def test_bytes_are_read_by_their_encoding():
         ("one text", r"one text is not a collection.*\[text\]"),
         (["a", 2], "document 1 is 2, of type int"),
         (pd.Series(["a", 2]), "document 1 is 2, of type int"),
-        (["a", pd.Timestamp("2024-01-31")], "document 1 is Timestamp.*, a Timestamp; documents are texts"),
+        (["a", pd.Timestamp("2024-01-31")], "document 1 is Timestamp.*, of type Timestamp; documents are texts"),
         (5, "not as int"),
         ({"a"}, "not as set"),
         ({"a": "b"}, "not as dict"),
