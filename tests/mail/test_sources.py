@@ -78,6 +78,27 @@ def test_a_folder_of_a_maildir_that_cannot_be_read_is_reported_and_the_others_go
     assert [str(problem) for problem in reported] == [f"{maildir}/.Closed: {reason}"]
 
 
+def test_a_maildir_whose_folders_cannot_be_listed_is_reported_and_the_others_go_on(maildir, monkeypatch):
+    scandir, reported, unlisted = os.scandir, [], maildir / ".Closed"
+    for part in ("cur", "new", ".Within/cur", ".Within/new"):
+        (unlisted / part).mkdir(parents=True)
+    (unlisted / "cur/1700000005.M5.host:2,").write_bytes(ONE)
+
+    def read_guarded(path):
+        if path == unlisted:
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", read_guarded)
+    assert subjects(maildir, trashed=True, subfolders=True, problems=reported.append) == [
+        "old", "thrown away", "fresh", "one", "junk",
+    ]  # fmt: skip
+    assert [str(problem) for problem in reported] == [f"{unlisted}: the folder cannot be read: Permission denied"]
+    unlisted = maildir
+    with pytest.raises(InputError, match="Maildir: the folder cannot be read"):
+        find_maildirs(maildir)
+
+
 def test_a_link_to_a_maildir_that_it_is_in_is_left_out(maildir, tmp_path):
     (maildir / ".Loop").symlink_to(maildir)
     (maildir / ".Junk/.Loop").symlink_to(maildir)
@@ -94,7 +115,19 @@ def test_maildirs_that_link_to_each_other_are_listed_once(maildir):
             (maildir / name / part).mkdir(parents=True)
         for other in names:
             (maildir / name / f".To{other}").symlink_to(maildir / other)
-    assert len(find_maildirs(maildir)) == len(names) + 1  # .Junk
+    assert find_maildirs(maildir) == [maildir / name for name in (".Junk", *sorted(names))]
+
+
+def test_a_maildir_is_listed_by_its_path_without_links(maildir, tmp_path):
+    """Otherwise no folder would be called Junk where a folder before it links to it."""
+    for part in ("cur", "new"):
+        for folder in (maildir / ".Archive", tmp_path / "other", tmp_path / "other/.Within"):
+            (folder / part).mkdir(parents=True)
+    (maildir / ".Archive/link").symlink_to(maildir / ".Junk")
+    (maildir / ".Archive/other").symlink_to(tmp_path / "other")
+    (maildir / ".Archive/loop").symlink_to("loop")
+    names = [".Archive", ".Junk", ".Archive/other", ".Archive/other/.Within"]
+    assert find_maildirs(maildir) == [maildir / name for name in names]
 
 
 def test_a_part_of_a_maildir_may_be_empty(tmp_path):

@@ -7,6 +7,7 @@ is read with all folders in it.
 import os
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,12 @@ class Problem(NamedTuple):
     reason: str
     messages: int = 1
     is_mail: bool = True
+
+    @classmethod
+    def from_error(cls, name: str, error: Exception, messages: int = 0, is_mail: bool = True) -> "Problem":
+        """Return the problem that an error states, in the system's words, without a name that begins it."""
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        return cls(name, reason.removeprefix(f"{name}: "), messages, is_mail)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
@@ -123,24 +130,31 @@ def is_mh(folder: Path) -> bool:
     return bool(visible) and all(_is_number(file.name) and not file.is_dir() for file in visible)
 
 
-def find_maildirs(folder: Path) -> list[Path]:
+def find_maildirs(folder: Path, problems: ProblemHandler = warn_of_problem) -> list[Path]:
     """Find the folders of a Maildir: `.Name` (Maildir++), or Maildirs in it (Dovecot's layout "fs").
 
-    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may. One to which several links lead is
-    listed once, and `folder` itself never.
+    Each is a path of its own: `Maildir/.Junk` may be given wherever a Maildir may. One to which links lead is listed
+    once, by its path without links if it has one, and `folder` itself never. Of one whose folders cannot be listed,
+    `problems` receives the reason; that of `folder` itself is an InputError.
     """
-    return list(_iterate_maildirs(folder, {os.path.realpath(folder)}))
-
-
-def _iterate_maildirs(folder: Path, seen: set[str]) -> Iterator[Path]:
-    """Yield the Maildirs in a folder that are not in `seen`, to which they are added; links come last."""
-    inner = [entry for entry in _scan(folder) if entry.is_dir() and entry.name not in ("cur", "new", "tmp")]
-    for entry in sorted(inner, key=lambda entry: entry.is_symlink()):
-        path, place = folder / entry.name, os.path.realpath(entry.path)
-        if place not in seen and is_maildir(path):
-            seen.add(place)
-            yield path
-            yield from _iterate_maildirs(path, seen)
+    found: dict[str, Path] = {}
+    waiting = deque([folder])  # the next one on the right; links on the left, so that they come after all folders
+    while waiting:
+        path = waiting.pop()
+        place = os.path.realpath(path)
+        if place in found or not is_maildir(path):
+            continue
+        found[place] = path
+        try:
+            inner = [entry for entry in _scan(path) if entry.name not in ("cur", "new", "tmp")]
+        except InputError as error:
+            if path == folder:
+                raise
+            problems(Problem.from_error(str(path), error))
+            continue
+        waiting.extend(path / entry.name for entry in reversed(inner) if not entry.is_symlink())
+        waiting.extendleft(path / entry.name for entry in inner if entry.is_symlink())
+    return list(found.values())[1:]
 
 
 def list_maildir(folder: Path) -> list[MessageFile]:
@@ -175,7 +189,7 @@ def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]
             try:
                 yield from list_folder(Path(inner.path), problems)
             except InputError as error:
-                problems(Problem(inner.path, str(error).removeprefix(f"{inner.path}: "), messages=0))
+                problems(Problem.from_error(inner.path, error))
 
 
 def _scan(folder: Path) -> list[os.DirEntry[str]]:

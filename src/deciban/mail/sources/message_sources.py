@@ -249,11 +249,11 @@ def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandl
 def _list_maildirs(place: Path, subfolders: bool, problems: ProblemHandler) -> Iterator[MessageFile]:
     """Yield the files of a Maildir and, if `subfolders`, of those in it, of which unreadable ones are reported."""
     yield from message_files.list_maildir(place)
-    for folder in message_files.find_maildirs(place) if subfolders else ():
+    for folder in message_files.find_maildirs(place, problems) if subfolders else ():
         try:
             yield from message_files.list_maildir(folder)
         except InputError as error:
-            problems(Problem(str(folder), str(error).removeprefix(f"{folder}: "), messages=0))
+            problems(Problem.from_error(str(folder), error))
 
 
 def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Iterator[RawMessage]:
@@ -264,9 +264,8 @@ def _read_files(files: Iterable[MessageFile], problems: ProblemHandler) -> Itera
             message_files.refuse_irregular(file.path)
             yield from _read_file(file, problems)
         except (InputError, OSError) as error:
-            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             is_mail = not isinstance(error, NotMailError)
-            problems(Problem(file.path, reason.removeprefix(f"{file.path}: "), int(is_mail), is_mail))
+            problems(Problem.from_error(file.path, error, int(is_mail), is_mail))
 
 
 def _small_size(path: str) -> int:
