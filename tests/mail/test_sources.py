@@ -130,13 +130,25 @@ def test_a_maildir_is_listed_by_its_path_without_links(maildir, tmp_path):
     assert find_maildirs(maildir) == [maildir / name for name in names]
 
 
-def test_a_part_of_a_maildir_may_be_empty(tmp_path):
+def test_a_part_of_a_maildir_may_be_empty(tmp_path, monkeypatch):
     for part in ("cur", "new"):
         (tmp_path / "empty" / part).mkdir(parents=True)
     (tmp_path / "empty/tmp").mkdir()
     assert list(read_mail(tmp_path / "empty/cur")) == []
+    (tmp_path / "link").symlink_to(tmp_path / "empty/cur")
+    assert list(read_mail(tmp_path / "link")) == []
+    monkeypatch.chdir(tmp_path / "empty/cur")
+    assert list(read_mail(".")) == []
     with pytest.raises(InputError, match="the folder has no files with messages"):
         list(read_mail(tmp_path / "empty/tmp"))
+
+
+def test_a_file_of_a_part_of_a_maildir_is_one_message_whatever_path_leads_to_it(maildir, monkeypatch):
+    stamp = b"From joe Thu Jan  1 00:01:40 1970\n"
+    raw = stamp + ONE + b"\n" + stamp + TWO
+    (maildir / "cur/1700000002.M2.host:2,ST").write_bytes(raw)
+    monkeypatch.chdir(maildir / "cur")
+    assert [message.raw for message in read_mail(".", trashed=True)][1:] == [raw]
 
 
 def test_a_message_whose_flags_change_while_its_folder_is_read_is_not_lost(maildir):

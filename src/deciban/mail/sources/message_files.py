@@ -122,6 +122,12 @@ def is_maildir(folder: Path) -> bool:
     return os.path.isdir(folder / "cur") and os.path.isdir(folder / "new")
 
 
+def is_maildir_part(folder: Path) -> bool:
+    """Return whether a folder is `cur` or `new` of a Maildir, whatever path leads to it: "." and links too."""
+    places = Path(os.path.abspath(folder)), Path(os.path.realpath(folder))  # `cur` itself may be a link
+    return any(place.name in ("cur", "new") and is_maildir(place.parent) for place in places)
+
+
 def is_mh(folder: Path) -> bool:
     """Return whether a folder is MH's: it has `.mh_sequences`, or only files whose names are numbers."""
     if os.path.isfile(folder / ".mh_sequences"):
@@ -178,7 +184,7 @@ def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]
     if is_maildir(folder):
         yield from list_maildir(folder)
         return
-    is_part = folder.name in ("cur", "new") and is_maildir(folder.parent)
+    is_part = is_maildir_part(folder)
     for inner in _scan(folder):
         if NOT_MAIL.fullmatch(inner.name):
             continue

@@ -240,8 +240,7 @@ def _list_files(place: Path, kind: str, subfolders: bool, problems: ProblemHandl
     else:
         files = iter(message_files.list_mh(place)) if kind == "mh" else message_files.list_folder(place, problems)
     first = next(files, None)
-    is_part = place.name in ("cur", "new") and message_files.is_maildir(place.parent)
-    if first is None and kind == "folder" and not is_part:
+    if first is None and kind == "folder" and not message_files.is_maildir_part(place):
         raise InputError(f"{place}: the folder has no files with messages. Hint: give {SOURCES}")
     return chain([first] if first else [], files)
 
