@@ -233,12 +233,14 @@ def test_files_that_cannot_be_read_are_reported_and_the_others_go_on(tmp_path):
     (tmp_path / "a/2.eml").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "a/3.eml")
     (tmp_path / "a/loop").symlink_to(tmp_path / "a")
+    (tmp_path / "a/6").symlink_to("6")
     reported = []
     assert subjects(tmp_path / "a", problems=reported.append) == ["one", "two"]
-    assert [problem.name.rpartition("/")[2] for problem in reported] == ["2.eml", "3.eml", "5.gz"]
-    words = ("No such file", "pipe", "ends early")
-    assert [word in str(problem) for word, problem in zip(words, reported)] == [True] * 3
+    assert [problem.name.rpartition("/")[2] for problem in reported] == ["2.eml", "3.eml", "5.gz", "6"]
+    words = ("No such file", "pipe", "ends early", "symbolic links")
+    assert [word in str(problem) for word, problem in zip(words, reported)] == [True] * 4
     (tmp_path / "a/2.eml").unlink()
+    (tmp_path / "a/6").unlink()
     (tmp_path / "a/5.gz").unlink()
     with pytest.warns(DecibanWarning, match=r"3\.eml: is a folder, a pipe"):
         assert subjects(tmp_path / "a") == ["one", "two"]

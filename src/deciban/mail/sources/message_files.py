@@ -133,7 +133,7 @@ def is_mh(folder: Path) -> bool:
     if os.path.isfile(folder / ".mh_sequences"):
         return True
     visible = [file for file in _scan(folder) if not file.name.startswith((".", ",", "#"))]
-    return bool(visible) and all(_is_number(file.name) and not file.is_dir() for file in visible)
+    return bool(visible) and all(_is_number(file.name) and not _is_folder(file) for file in visible)
 
 
 def find_maildirs(folder: Path, problems: ProblemHandler = warn_of_problem) -> list[Path]:
@@ -175,7 +175,7 @@ def list_maildir(folder: Path) -> list[MessageFile]:
 
 def list_mh(folder: Path) -> list[MessageFile]:
     """List the messages of an MH folder by number; deleted ones (",7", "#7") do not count."""
-    numbers = sorted(int(file.name) for file in _scan(folder) if _is_number(file.name) and not file.is_dir())
+    numbers = sorted(int(file.name) for file in _scan(folder) if _is_number(file.name) and not _is_folder(file))
     return [MessageFile(str(folder / str(number))) for number in numbers]
 
 
@@ -188,7 +188,7 @@ def list_folder(folder: Path, problems: ProblemHandler) -> Iterator[MessageFile]
     for inner in _scan(folder):
         if NOT_MAIL.fullmatch(inner.name):
             continue
-        if not inner.is_dir():
+        if not _is_folder(inner):
             is_single = is_part or inner.name.lower().endswith(MESSAGE_SUFFIXES)
             yield MessageFile(inner.path, is_trashed(inner.name), _parse_time(inner.name), is_single)
         elif not inner.is_symlink():  # links may form a cycle
@@ -205,6 +205,14 @@ def _scan(folder: Path) -> list[os.DirEntry[str]]:
             return sorted(files, key=lambda file: file.name)
     except OSError as error:
         raise InputError(f"{folder}: the folder cannot be read: {error.strerror}") from None
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a folder or a link to one; False for a link that leads nowhere, as to itself."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def is_regular(path: str | Path) -> bool:
