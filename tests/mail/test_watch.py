@@ -183,8 +183,9 @@ def test_nothing_is_marked_or_deleted(reader, notes, watcher):
 
 def test_state_that_makes_no_sense_is_a_first_look(reader, notes):
     reader.deliver("old", "Junk")
-    for kept in ("[]", '{"folders": [], "labels": 3}', '{"folders": {"x": 1}, "labels": {"ab": 1}}'):
-        notes.kept = kept
+    odd = {name: {"keys": 3, "unreadable": {"a": 1}} for name in reader.folders}
+    for kept in ([], {"folders": [], "labels": 3}, {"folders": {"x": 1}, "labels": {"ab": 1}}, {"folders": odd}):
+        notes.kept = json.dumps(kept)
         with notes.watcher() as watcher:
             assert notes.news(watcher) == []
 
@@ -234,27 +235,47 @@ def test_a_maildir_that_is_away_for_a_while_is_reported_and_looked_at_again(mail
         assert notes.news(watcher) == [("filed", "spam")]
 
 
+def keep_unreadable_files(junk):
+    """Keep a pipe, a folder and a link that leads nowhere in the place of messages; return their paths."""
+    pipe, folder, link = (junk / "cur" / f"170000000{i}.M1.host:2,S" for i in range(3))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    link.symlink_to("nowhere")
+    return pipe, folder, link
+
+
 def test_files_that_cannot_be_read_are_reported_once_and_tried_again(maildir):
     notes, reported = Notes(maildir), []
     with notes.watcher(problems=reported.append) as watcher:
         notes.news(watcher)
-        pipe, folder, link = (maildir.junk / "cur" / f"170000000{i}.M1.host:2,S" for i in range(3))
-        os.mkfifo(pipe)
-        folder.mkdir()
-        link.symlink_to("nowhere")
+        pipe, _, link = keep_unreadable_files(maildir.junk)
         maildir.deliver("filed", "Junk")
         assert notes.news(watcher) == [("filed", "spam")]
         assert notes.news(watcher) == []
         (problem,) = reported
         assert problem.messages == 3
-        first = f"the first: {pipe}: is a folder, a pipe or a device, not a file with a message"
-        assert str(problem) == (
-            f"{maildir.junk}: 3 messages cannot be read, which is tried again at each look; {first}"
-        )
+        first = f"The first: {pipe}: is a folder, a pipe or a device, not a file with a message"
+        assert str(problem) == f"{maildir.junk}: 3 messages cannot be read; each look tries again. {first}"
         link.unlink()
         link.write_bytes(b"Subject: mended\n\n")
         assert notes.news(watcher) == [("mended", "spam")]
     assert len(reported) == 1
+
+
+def test_files_that_cannot_be_read_are_not_reported_again_by_the_next_run(maildir):
+    notes, reported = Notes(maildir), []
+    pipe, _, _ = keep_unreadable_files(maildir.junk)
+    for run in range(4):
+        if run == 2:
+            pipe.unlink()
+            (maildir.junk / "new/1700000003.M1.host").symlink_to("nowhere")
+        with notes.watcher(problems=reported.append) as watcher:
+            notes.news(watcher)
+    first, second = map(str, reported)
+    assert "3 messages cannot be read" in first
+    assert second.endswith("The first: " + f"{maildir.junk}/new/1700000003.M1.host: No such file or directory")
+    kept = json.loads(notes.kept)["folders"][str(maildir.junk)]
+    assert kept["unreadable"] == [f"170000000{i}.M1.host" for i in (1, 2, 3)]
 
 
 def test_memory_is_bounded(maildir, monkeypatch):

@@ -104,7 +104,7 @@ class Watcher:
                 folder.close()
                 if self._is_first_look:
                     raise
-                self._problems(Problem(folder.name, str(error).removeprefix(f"{folder.name}: "), messages=0))
+                self._problems(Problem.from_error(folder.name, error))
         self._is_first_look = False
         folders = {folder.name: folder.state() for folder, _ in self._folders}
         state = {"folders": folders, "labels": dict(self._labels)}
@@ -192,19 +192,23 @@ def _as_mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def _as_texts(value: object) -> set[str]:
+    """Return the texts of a saved value if it is a list, else none."""
+    return {text for text in value if isinstance(text, str)} if isinstance(value, list) else set()
+
+
 class WatchedMaildir:
     """A Maildir by the names of its files: flags, and moves from `new` to `cur`, change nothing.
 
-    `problems` receives the number of files that cannot be read when there are others than at the last look.
+    `problems` receives the number of files that cannot be read if any of them is new since the last look.
     """
 
     def __init__(self, path: Path, state: Mapping[str, Any], problems: ProblemHandler = warn_of_problem) -> None:
         self.path, self.name, self._problems = path, str(path), problems
-        self._unreadable: dict[str, str] = {}
-        """The errors of the files that could not be read at the last look, by key."""
-        keys = state.get("keys")
-        self.is_new = not isinstance(keys, list)  # nothing is known of the messages that were in it before
-        self.seen: set[int | str] = set() if self.is_new else {key for key in keys or () if isinstance(key, str)}
+        self._unreadable = _as_texts(state.get("unreadable"))
+        """The keys of the files that could not be read at the last look."""
+        self.is_new = not isinstance(state.get("keys"), list)  # nothing is known of the messages that were in it
+        self.seen: set[int | str] = {*_as_texts(state.get("keys"))}
         self._unchanged: tuple[int, ...] = ()
         """The times at which its folders were modified, if all messages of then were seen."""
 
@@ -222,7 +226,7 @@ class WatchedMaildir:
             return
         files = [file for file in list_maildir(self.path) if not file.is_trashed]
         self.seen &= {file.key for file in files}
-        unreadable: dict[str, str] = {}
+        unreadable: dict[str, Problem] = {}
         for file in files:
             if file.key in self.seen:
                 continue
@@ -230,7 +234,7 @@ class WatchedMaildir:
                 message = read_single_message(file)
             except (InputError, OSError) as error:
                 if os.path.lexists(file.path):  # else it was renamed or is gone: the next look shows which
-                    unreadable[file.key] = str(error)
+                    unreadable[file.key] = Problem.from_error(file.path, error)
             else:
                 yield file.key, message
         self._report_unreadable(unreadable)
@@ -238,21 +242,21 @@ class WatchedMaildir:
         is_old_enough = self._looked - max(self._times) / 1e9 > MTIME_RESOLUTION_SECONDS
         self._unchanged = self._times if is_complete and is_old_enough else ()
 
-    def _report_unreadable(self, unreadable: dict[str, str]) -> None:
-        """Report how many files cannot be read, and the first of them, if some could be at the last look."""
-        if new := [error for key, error in unreadable.items() if key not in self._unreadable]:
+    def _report_unreadable(self, unreadable: Mapping[str, Problem]) -> None:
+        """Report the unreadable files, by key, if any of them is new since the last look."""
+        if new := [problem for key, problem in unreadable.items() if key not in self._unreadable]:
             n = format_count(len(unreadable), "message")
-            reason = f"{n} cannot be read, which is tried again at each look; the first: {new[0]}"
+            reason = f"{n} cannot be read; each look tries again. The first: {new[0]}"
             self._problems(Problem(self.name, reason, len(unreadable)))
-        self._unreadable = unreadable
+        self._unreadable = set(unreadable)
 
     def mark_all_seen(self) -> None:
         """Replace `seen` by all names that are present, except those of trashed messages."""
         self.seen = {file.key for file in list_maildir(self.path) if not file.is_trashed}
 
     def state(self) -> dict[str, Any]:
-        """Return the names that were seen."""
-        return {"keys": sorted(map(str, self.seen))}
+        """Return the names that were seen, and those of files that could not be read."""
+        return {"keys": sorted(map(str, self.seen)), "unreadable": sorted(self._unreadable)}
 
     def close(self) -> None:
         """Do nothing: nothing is held."""
