@@ -119,8 +119,8 @@ class Unit(NamedTuple):
     block: int
     columns: list[int]
     what: str
-    column: str
-    """The name of the column, empty for the dependence of all columns."""
+    column: str | None
+    """The name of the column; None for the dependence of all columns."""
     value: Any
     log_ratio: float
     """|ln p(x|k)/p(x|l)|, k and l the two most probable classes."""
@@ -199,7 +199,7 @@ class ArithmeticWriter:
             if kind == "pairs":
                 names = [feature.name for feature in features]
                 found = self._list_pair_units(b, names, present, ratios)
-                units += [(table.index(unit.column) if unit.column else len(table), unit) for unit in found]
+                units += [(table.index(u.column) if u.column is not None else len(table), u) for u in found]
                 continue
             for group in [present] if kind == "scatter" and present else [[j] for j in present]:
                 unit = _make_unit(b, group, features, cell, float(ratios[group].sum()))
@@ -211,10 +211,10 @@ class ArithmeticWriter:
         self, block: int, names: Sequence[str], present: Sequence[int], log_ratios: Array
     ) -> list[Unit]:
         """Return the columns that depend on another where both have cells; of averaged dependence all as one."""
+        if self.model.options.dependence == "averaged":
+            unit = Unit(block, list(present), "dependence of all columns", None, None, float(log_ratios.sum()))
+            return [unit] if len(present) > 1 else []
         structure = self.model.structure
-        if not structure:
-            unit = Unit(block, list(present), "dependence of all columns", "", None, float(log_ratios.sum()))
-            return [unit] if present else []
         pairs = [(j, names.index(structure[names[j]])) for j in present if names[j] in structure]
         return [
             Unit(block, [j, parent], f"{names[j]}, given {names[parent]}", names[j], None, float(log_ratios[j]))
@@ -251,7 +251,7 @@ class ArithmeticWriter:
         what, formulas = unit.what, _format_powers(logs)
         if self.naive is not None:
             what, formulas = self._write_formulas(X, unit, logs)
-        return Factor(what, unit.column or None, unit.value, formulas, logs)
+        return Factor(what, unit.column, unit.value, formulas, logs)
 
     def _write_formulas(self, X: Any, unit: Unit, logs: Array) -> tuple[str, list[str]]:
         """Return what the factor is of, with the bin of a number, and its formula in each class, by naive Bayes."""
@@ -314,6 +314,7 @@ class ArithmeticWriter:
     def _find_word_parameters(self, unit: Unit) -> LevelParameters:
         """Return the parameters of one word."""
         assert self.naive is not None
+        assert unit.column is not None
         counted = count_words(self.naive, unit.block)
         chosen = np.searchsorted(counted.places, unit.columns)
         return make_word_parameters(self.naive, unit.block, unit.column, [unit.value], counted, chosen)
