@@ -35,13 +35,13 @@ POINTS = 6.3
 """The size of the text."""
 
 FAMILIES: dict[str, tuple[str, str, str]] = {
-    "BernoulliNB": ("present or absent", "Σⱼ xⱼ ln θₖⱼ + (1 − xⱼ) ln(1 − θₖⱼ)", "(nₖⱼ₁ + α) / (nₖⱼ + 2α)"),
+    "BernoulliNB": ("present or absent", "Σⱼ [xⱼ ln θₖⱼ + (1 − xⱼ) ln(1 − θₖⱼ)]", "(nₖⱼ₁ + α) / (nₖⱼ + 2α)"),
     "MultinomialNB": ("counts of words", "Σᵥ zᵥ ln θₖᵥ", "(nₖᵥ + α) / (Σᵥ nₖᵥ + αV)"),
     "ComplementNB": ("counts, skewed classes", "−Σᵥ zᵥ ln θ of all other classes", "(nᵥ − nₖᵥ + α) / their sum"),
-    "PoissonNB": ("counts per row", "Σⱼ xⱼ ln λₖⱼ − λₖⱼ − ln xⱼ!", "(Σ x + αmⱼ) / (n + α), mⱼ the mean"),
+    "PoissonNB": ("counts per row", "Σⱼ [xⱼ ln λₖⱼ − λₖⱼ − ln xⱼ!]", "(Σ x + αmⱼ) / (n + α), mⱼ the mean"),
     "CategoricalNB": ("levels", "Σⱼ ln θₖⱼ(xⱼ)", "(nₖⱼᵥ + α) / (nₖⱼ + αVⱼ)"),
     "JointBayes": ("few levels, dependent", "ln θₖ(x), one for each combination", "(nₖ(x) + α) / (nₖ + α Πⱼ Vⱼ)"),
-    "GaussianNB": ("numbers", "Σⱼ −½ ln 2πσ²ₖⱼ − ½ (xⱼ − μₖⱼ)² / σ²ₖⱼ", "mean and variance of the class"),
+    "GaussianNB": ("numbers", "Σⱼ [−½ ln 2πσ²ₖⱼ − ½ (xⱼ − μₖⱼ)² / σ²ₖⱼ]", "mean and variance of the class"),
     "GaussianBayes": ("correlated numbers", "−½ ln|2πΣₖ| − ½ (x − μₖ)ᵀ Σₖ⁻¹ (x − μₖ)", "mean and covariance"),
     "NaiveBayes": ("a table of mixed columns", "Σ of the above, one family a column", "roles are inferred, or given"),
     "TextClassifier": ("texts", "multinomial, Boolean, Bernoulli or complement", "words are counted by deciban"),
