@@ -122,6 +122,20 @@ def test_a_row_beyond_the_last_is_the_first(trained):
     assert "Row 1<" in trained.page("/ask?row=" + "9" * 400)
 
 
+def test_a_row_that_cannot_be_read_is_not_said_to_be_missing(studio, tmp_path):
+    rows = [f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(60)]
+    table = tmp_path / "numbers.csv"
+    table.write_text("\n".join(["x,class", *rows]))
+    model = deciban.train(table, target="class", roles={"x": "number"}, judge=False)
+    rows[40] = "oops,a"
+    studio.drop("numbers.csv", "\n".join(["x,class", *rows]).encode())
+    studio.workspace.set_model(model, "numbers.deciban", None)
+    answer = studio.get("/ask?row=41")
+    assert answer.status_code == 422
+    assert "oops" in answer.text
+    assert "has no row" not in answer.text + studio.get("/ask?row=1").text
+
+
 def test_two_rows_are_compared_by_the_same_evidence(trained):
     kept, row = {"age": "30", "temperature": "37.0"}, {"age": "30", "temperature": "39.5"}
     tree = parse(ask(trained, row, kept=kept)["comparison"])

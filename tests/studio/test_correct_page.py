@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import deciban
+from deciban.studio import corrections
 from deciban.studio.command_lines import quote_query, write_python_query
 from deciban.studio.corrections import find_doubtful_rows
 from tests.studio.studio_client import run_steps
 from tests.studio.trained_models import open_trained
+from tests.tables.test_workbooks import write as write_workbook
 
 
 @pytest.fixture
@@ -193,16 +195,52 @@ def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, na
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
-def test_the_steps_reproduce_the_correction_of_a_model_that_was_not_trained_on_the_table(trained, tmp_path, name):
-    model = trained.workspace.model
-    trained.workspace.set_model(model + model, "patients.deciban", model.held_out)
-    first = find_doubtful_rows(trained.workspace)[0]
-    trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
-    assert trained.workspace.model.ledger.n_rows == 2 * model.ledger.n_rows
-    assert trained.workspace.model.calibration is None
-    (model + model).save(tmp_path / "patients.deciban")
-    run_corrections(trained, tmp_path, name)
-    assert_same_model(deciban.load(tmp_path / "patients.deciban"), trained)
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_the_steps_reproduce_the_corrections_of_a_model_that_was_not_trained_on_the_table(
+    studio, tmp_path, name, ending
+):
+    rows = [["x", "class"], *([str(i % 9), "ab"[i % 9 > 4]] for i in range(60)), ["8", "a"], ["7", "a"]]
+    table = tmp_path / f"t.{ending}"
+    if ending == "csv":
+        table.write_text("".join(f"{','.join(row)}\n" for row in rows))
+    else:
+        write_workbook(table, t=rows)
+    studio.drop(table.name, table.read_bytes())
+    model = deciban.train(table, target="class", judge=False)
+    (model + model).save(tmp_path / "t.deciban")
+    studio.workspace.set_model(deciban.load(tmp_path / "t.deciban"), "t.deciban", None)
+    for row, label in ((60, "label:b"), (61, "forget:"), (3, "forget:")):
+        studio.post("/correct/apply", data={"row": row, "label": label})
+    studio.post("/correct/undo")
+    assert studio.workspace.model.ledger.n_rows == 2 * 62 - 1
+    (tmp_path / "t-corrected.csv").write_text(studio.get("/take-away/table").text)
+    steps = studio.page(f"/take-away/{name}")
+    if name == "steps.py":
+        steps = steps.replace("import deciban", "import deciban\nmodel = deciban.load('t.deciban')", 1)
+    (tmp_path / name).write_text(steps)
+    run_steps(tmp_path, name)
+    assert_same_model(deciban.load(tmp_path / "t.deciban"), studio)
+
+
+def test_a_correction_that_was_taken_back_is_no_step(calibrated, tmp_path):
+    workspace = calibrated.workspace
+    workspace.model.save(tmp_path / "repeated.deciban")
+    workspace.set_model(deciban.load(tmp_path / "repeated.deciban"), "repeated.deciban", None)
+    before = calibrated.page("/take-away/steps.py")
+    first = find_doubtful_rows(workspace)[0]
+    calibrated.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
+    assert workspace.model.calibration is None
+    assert calibrated.page("/take-away/steps.py") != before
+    calibrated.post("/correct/undo")
+    assert workspace.model.calibration is not None
+    assert calibrated.page("/take-away/steps.py") == before
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_INSTANT_ROWS", 299), ("MAX_INSTANT_BYTES", 2000)])
+def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit, value):
+    assert not corrections.needs_job(calibrated.workspace)
+    monkeypatch.setattr(corrections, limit, value)
+    assert corrections.needs_job(calibrated.workspace)
 
 
 def run_corrections(studio, folder, name):
@@ -327,7 +365,7 @@ def test_queries_are_quoted_for_shell_and_python(text):
 def test_one_dependence_estimators_are_corrected_exactly_too(studio):
     before = open_trained(studio, "patients", "aode").workspace.model
     first = find_doubtful_rows(studio.workspace)[0]
-    assert "is fitted again after each correction" not in studio.page("/correct")
+    assert "is trained again after each correction" not in studio.page("/correct")
     studio.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
     expected = deciban.train(studio.workspace.data.table, target="diagnosis", like=before, judge=False)
     assert studio.workspace.model.learner == "aode"

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from deciban.sources.database import quote_name, quote_text
 from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.workspace import Workspace
 
@@ -42,16 +43,15 @@ def format_options(options: Mapping[str, Any]) -> str:
 
 
 def format_row_query(data: DataSet, row: int, target: str, label: str) -> str:
-    """Return a DuckDB query for a row of a table, counted from 0, with a label; empty where DuckDB cannot read it.
+    """Return a DuckDB query for a row of a table, counted from 0, with a label.
+
+    Where DuckDB cannot read the table, the row is that of the corrected table that the page Take away writes.
 
     >>> print(format_row_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9), 2, "y", "it's"))
     select * replace ('it''s' as "y") from read_csv('a.csv', all_varchar = true) limit 1 offset 2
     """
-    table = _format_duckdb_table(data)
-    if not table:
-        return ""
-    column = _quote(target, '"')
-    return f"select * replace ({_quote(label)} as {column}) from {table} limit 1 offset {row}"
+    table = _format_duckdb_table(data.name) or _format_duckdb_table(data.training_name)
+    return f"select * replace ({quote_text(label)} as {quote_name(target)}) from {table} limit 1 offset {row}"
 
 
 def format_corrected_query(data: DataSet) -> str:
@@ -61,28 +61,23 @@ def format_corrected_query(data: DataSet) -> str:
     select * replace (case row_number() over () when 3 then 'b' when 5 then null else "y" end as "y") from
     read_csv('a.csv', all_varchar = true)
     """
-    table = _format_duckdb_table(data)
+    table = _format_duckdb_table(data.name)
     if not table or not data.labels:
         return ""
-    column = _quote(data.labelled, '"')
+    column = quote_name(data.labelled)
     labels = [
-        f"when {row + 1} then {'null' if label is None else _quote(label)}"
+        f"when {row + 1} then {'null' if label is None else quote_text(label)}"
         for row, label in sorted(data.labels.items())
     ]
     changed = f"case row_number() over () {' '.join(labels)} else {column} end"
     return f"select * replace ({changed} as {column}) from {table}"
 
 
-def _format_duckdb_table(data: DataSet) -> str:
-    """Return a table in a query of DuckDB, in the order of its rows; empty where DuckDB cannot read it."""
-    if data.name.endswith(CSV_ENDINGS):
-        return f"read_csv({_quote(data.name)}, all_varchar = true)"
-    return _quote(data.name) if data.name.endswith(TYPED_ENDINGS) else ""
-
-
-def _quote(text: str, mark: str = "'") -> str:
-    """Return a text of SQL in quotation marks; with " it is a name."""
-    return f"{mark}{text.replace(mark, 2 * mark)}{mark}"
+def _format_duckdb_table(name: str) -> str:
+    """Return a file as a table of a DuckDB query, its rows in order; empty where DuckDB cannot read the file."""
+    if name.endswith(CSV_ENDINGS):
+        return f"read_csv({quote_text(name)}, all_varchar = true)"
+    return quote_text(name) if name.endswith(TYPED_ENDINGS) else ""
 
 
 def quote_query(query: str) -> str:

@@ -22,7 +22,7 @@ from deciban.studio.command_lines import (
     write_python_query,
 )
 from deciban.studio.data_set import DataSet, quote_path
-from deciban.studio.workspace import Workspace
+from deciban.studio.workspace import Step, Workspace
 from deciban.training.train import train
 
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 
 MAX_SCANNED_ROWS = 200_000
 """The first rows of a table among which doubtful labels are looked for."""
+
+MAX_INSTANT_ROWS = 20_000
+"""The number of learned rows up to which a model is trained again while the page waits; of more, by a job."""
+
+MAX_INSTANT_BYTES = 2_000_000
+"""The size of the table up to which a model is trained again while the page waits; of a larger one, by a job."""
 
 PAGE_ROWS = 20
 """Rows on a page."""
@@ -54,7 +60,7 @@ class DoubtfulRow:
 
 @dataclass(frozen=True)
 class Correction:
-    """A change of one label, everything that it replaced, and the model of after it.
+    """A change of one label, everything that it replaced, the model after it, and the step that does the same.
 
     `after` is None where the row was forgotten.
     """
@@ -66,6 +72,7 @@ class Correction:
     model: Model
     report: Report | None
     result: Model
+    step: Step
 
 
 def get_history(workspace: Workspace) -> list[Correction]:
@@ -77,7 +84,7 @@ def get_history(workspace: Workspace) -> list[Correction]:
 
 
 def has_ledger(model: Model) -> bool:
-    """Return whether a model learns and forgets rows exactly; another has to be fitted again."""
+    """Return whether a model learns and forgets rows exactly; another has to be trained again."""
     return model.learner in ("bayes", "aode")
 
 
@@ -126,9 +133,11 @@ def is_changed_by_row(workspace: Workspace) -> bool:
 
 
 def needs_job(workspace: Workspace) -> bool:
-    """Return whether a correction takes so long that it is done in a job, with progress."""
-    model = workspace.need_model()
-    return not has_ledger(model) or (not is_changed_by_row(workspace) and model.ledger.n_rows > MAX_SCANNED_ROWS)
+    """Return whether a correction is done in a job, with progress: a fit of another learner, or of a large table."""
+    model, size = workspace.need_model(), workspace.need_data().size_bytes
+    if not has_ledger(model):
+        return True
+    return not is_changed_by_row(workspace) and (model.ledger.n_rows > MAX_INSTANT_ROWS or size > MAX_INSTANT_BYTES)
 
 
 def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | None = None) -> bool:
@@ -139,42 +148,44 @@ def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | 
     data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
     before = _check_label(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
-    is_trained = not is_changed_by_row(workspace)
-    if not is_trained:
+    is_refitted = not is_changed_by_row(workspace)
+    if is_refitted:
+        changed = train(corrected.table, target=model.target, like=model, progress=job)
+        changed.origin = replace(changed.origin, source=model.origin.source)
+    else:
         changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
         if label is not None:
             changed.add(RowRange(corrected.source(), row, 1))
-    else:
-        changed = train(corrected.table, target=model.target, like=model, progress=job)
-        changed.origin = replace(changed.origin, source=model.origin.source)
     with workspace.lock:
         if workspace.version != version:
             return False
-        if is_trained:
+        history, report = get_history(workspace), workspace.report
+        if is_refitted:
             workspace.trained_models.append(changed)
-        _apply(workspace, Correction(row, before, label, data, model, workspace.report, changed), corrected)
+        workspace.data = corrected
+        workspace.set_model(changed, workspace.model_name, changed.held_out, workspace.warnings)
+        title = f"Corrected: row {row + 1} {'forgotten' if label is None else f'relabelled {label}'}"
+        step = _record_fit(workspace, title) if is_refitted else _record_change(workspace, title, row, before, label)
+        history.append(Correction(row, before, label, data, model, report, changed, step))
     return True
 
 
-def _apply(workspace: Workspace, correction: Correction, corrected: DataSet) -> None:
-    """Open the corrected table, and the model of after a correction; record it in the history and as a step."""
-    get_history(workspace).append(correction)
-    workspace.data = corrected
-    workspace.set_model(correction.result, workspace.model_name, correction.result.held_out, workspace.warnings)
-    done = "forgotten" if correction.after is None else f"relabelled {correction.after}"
-    title = f"Corrected: row {correction.row + 1} {done}"
-    _record_step(workspace, title, correction.row, correction.before, correction.after)
-
-
 def undo_correction(workspace: Workspace) -> Correction:
-    """Take back the last correction: table, model and report are those of before."""
+    """Take back the last correction: table, model and report are those of before.
+
+    Where it changed one row of the model, which lost its calibration, its step is removed.
+    """
     history = get_history(workspace)
     if not history:
         raise Problem(409, "there is no correction to take back")
-    last = history.pop()
+    last, was_refitted = history.pop(), workspace.has_trained_model
+    workspace.trained_models = [each for each in workspace.trained_models if each is not last.result]
     workspace.data = last.data
     workspace.set_model(last.model, workspace.model_name, last.report, workspace.warnings)
-    _record_step(workspace, f"Took back the correction of row {last.row + 1}", last.row, last.after, last.before)
+    if was_refitted:
+        _record_fit(workspace, f"Took back the correction of row {last.row + 1}")
+    else:
+        workspace.steps = [step for step in workspace.steps if step is not last.step]
     return last
 
 
@@ -192,24 +203,27 @@ def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
     return found[0].label
 
 
-def _record_step(workspace: Workspace, title: str, row: int, before: str | None, after: str | None) -> None:
-    """Record the change of a label as Python and as command lines: as of one row, or as a training on all rows."""
+def _record_change(workspace: Workspace, title: str, row: int, before: str, after: str | None) -> Step:
+    """Record the change of one row of the model as Python and as command lines; return the step."""
     data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
-    word = quote_path(name)
     changes = [("forget", before), ("add", after)]
     queries = [
         (verb, format_row_query(data, row, model.target, label)) for verb, label in changes if label is not None
     ]
-    if is_changed_by_row(workspace) and all(query for _, query in queries):
-        python = "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
-        command = "\n".join(f"deciban {verb} {word} --sql {quote_query(query)}" for verb, query in queries)
-    else:
-        query = format_corrected_query(data)
-        table = f"sql={write_python_query(query)}" if query else repr(data.training_name)
-        python = f"model = deciban.train({table}, target={model.target!r}, like=model)\n"
-        words = f"--sql {quote_query(query)}" if query else quote_path(data.training_name)
-        command = f"deciban train {words} --target {shlex.quote(model.target)} --like {word} -o {word}"
-    workspace.record(title, f"{python}model.save({name!r})", command)
+    python = "".join(f"model.{verb}(sql={write_python_query(query)})\n" for verb, query in queries)
+    command = "\n".join(f"deciban {verb} {quote_path(name)} --sql {quote_query(query)}" for verb, query in queries)
+    return workspace.record(title, f"{python}model.save({name!r})", command)
+
+
+def _record_fit(workspace: Workspace, title: str) -> Step:
+    """Record a training on the table with its corrected labels as Python and as a command line; return the step."""
+    data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
+    query, word = format_corrected_query(data), quote_path(name)
+    table = f"sql={write_python_query(query)}" if query else repr(data.training_name)
+    python = f"model = deciban.train({table}, target={model.target!r}, like=model)\nmodel.save({name!r})"
+    words = f"--sql {quote_query(query)}" if query else quote_path(data.training_name)
+    command = f"deciban train {words} --target {shlex.quote(model.target)} --like {word} -o {word}"
+    return workspace.record(title, python, command)
 
 
 def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequence[str]) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def list_figures(quality: Mapping[str, Any]) -> list[Figure]:
     figures = [
         Figure(
             "Right on rows it had not seen", format_percent(q["accuracy"]),
-            f"95 % sure: {100 * low_high[0]:.1f} to {100 * low_high[1]:.1f} %" if low_high else "",
+            f"95 % interval: {100 * low_high[0]:.1f} to {100 * low_high[1]:.1f} %" if low_high else "",
         ),
         Figure(f"Always answering {q['commonest']}", format_percent(q["majority"]), "what it has to beat"),
     ]  # fmt: skip

@@ -65,9 +65,10 @@ class Workspace:
     """The messages of the page Mail, once it was opened."""
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
-    def record(self, title: str, python: str, command: str) -> None:
-        """Append a step to the history; its title, which scripts have as a comment, is one line whatever it names."""
+    def record(self, title: str, python: str, command: str) -> Step:
+        """Append a step to the history, and return it; its title, a comment of scripts, becomes one line."""
         self.steps.append(Step(" ".join(title.split()), python, command))
+        return self.steps[-1]
 
     def set_data(self, data: DataSet, target: str | None) -> None:
         """Open a table in place of the present one; the model is closed."""

@@ -68,7 +68,7 @@ def find_row(workspace: Workspace, number: int) -> tuple[dict[str, Any], str, in
     try:
         row = read_typed_row(model, workspace.data.source(), number - 1)
     except InputError:
-        if number == 1:
+        if number == 1 or workspace.data.read_rows(number - 1, 1).num_rows:  # it is there, but cannot be read
             raise
         return find_row(workspace, 1)
     truth = ""

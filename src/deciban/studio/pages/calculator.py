@@ -30,7 +30,7 @@ PRESETS = (
 MEANINGS = {
     "prior": ("Prior", "How many have it, before any test"),
     "sensitivity": ("Sensitivity", "Of those who have it, how many test positive"),
-    "specificity": ("Specificity", "Of those who have it not, how many test negative"),
+    "specificity": ("Specificity", "Of those who do not have it, how many test negative"),
 }
 """The name and the meaning of each share."""
 
@@ -88,8 +88,8 @@ def show_result(table: BayesTable) -> Markup:
     """Return what a positive and a negative test mean, the table of people, and the evidence in decibans."""
     heads = ["of 10 000 people", "positive", "negative"]
     rows = [
-        ["have it", format_people(table.true_positives), format_people(table.false_negatives)],
-        ["have it not", format_people(table.false_positives), format_people(table.true_negatives)],
+        ["with the condition", format_people(table.true_positives), format_people(table.false_negatives)],
+        ["without the condition", format_people(table.false_positives), format_people(table.true_negatives)],
     ]
     results = element("div", _show_value("positive", table), _show_value("negative", table), class_="outcomes")
     return element("div", results, make_table(heads, rows), _show_evidence(table), class_="db")

@@ -31,6 +31,8 @@ from deciban.studio.render import render
 from deciban.studio.requests import get_workspace, parse_whole_number, read_form, redirect, run
 from deciban.studio.workspace import Workspace
 
+REFITTED = "The model was trained again."
+
 
 async def show(request: Request) -> Response:
     """Show rows with their labels, those that the model doubts most first, and what was corrected."""
@@ -59,7 +61,7 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
         "has_next": has_next,
         "classes": [str(label) for label in model._scorer.outline.classes], "target": model.target, "forget": FORGET,
         "history": list(reversed(get_history(workspace))), "reports": _compare_reports(workspace),
-        "is_refitted": not has_ledger(model), "needs_job": needs_job(workspace), "learner": model.learner,
+        "keeps_no_counts": not has_ledger(model), "needs_job": needs_job(workspace), "learner": model.learner,
     }  # fmt: skip
 
 
@@ -74,16 +76,18 @@ async def apply(request: Request) -> Response:
     label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
     done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
     if not needs_job(workspace):
-        is_dropped = is_changed_by_row(workspace) and workspace.need_model().calibration is not None
+        is_changed = is_changed_by_row(workspace)
+        is_dropped = is_changed and workspace.need_model().calibration is not None
         if not await run(workspace, correct_label, workspace, row, label):
             raise Problem(409, "another table or model was opened meanwhile: the label is as it was")
-        dropped = " It is no longer calibrated." if is_dropped else ""
-        workspace.notice = f"{done} The model has changed exactly as if it had been so from the beginning.{dropped}"
+        dropped = ", which is no longer calibrated" if is_dropped else ""
+        changed = f"The row was changed in the model{dropped}."
+        workspace.notice = f"{done} {changed if is_changed else REFITTED}"
         return redirect("/correct")
 
     def refit(job: Job) -> str:
         if correct_label(workspace, row, label, job):
-            workspace.notice = f"{done} The model was fitted again."
+            workspace.notice = f"{done} {REFITTED}"
         return "/correct"
 
     workspace.start_job("Fitting the model again", refit, workspace.need_data().n_rows)

@@ -65,7 +65,7 @@ def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) 
     if name == "boundary":
         options["x"], options["y"] = choose_columns(workspace, options)
     query, shown = f"?{urlencode(options)}" if options else "", shown | options
-    refused = _draw_model(workspace, name, options) if kind.needs == "model" else ""
+    refused = _find_refusal(workspace, name, options) if kind.needs == "model" else ""
     has_code = not refused and (kind.needs == "model" or workspace.data is not None)  # a report is that of a table
     return {
         "missing": "", "refused": refused, "numbers": numbers, "options": shown, "query": query,
@@ -74,8 +74,8 @@ def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) 
     }  # fmt: skip
 
 
-def _draw_model(workspace: Workspace, name: str, options: dict[str, str]) -> str:
-    """Draw a picture of the model, to be shown next; return why that cannot be done, or an empty text."""
+def _find_refusal(workspace: Workspace, name: str, options: dict[str, str]) -> str:
+    """Return why a picture of this model cannot be drawn; else draw it, to be shown next, and return ""."""
     try:
         get_picture(workspace, name, options)
     except DecibanError as error:  # not of this kind of model
