@@ -29,7 +29,7 @@ def test_the_curve_of_two_classes_is_scikit_learns():
     np.testing.assert_allclose(curve, np.column_stack([false, true]), atol=1e-12)
     low, high = judged.intervals["roc_auc"]
     area = roc_auc_score(truth, scores[:, 1])
-    assert labels(ax)[0] == f"area {area:.3f} (95 % sure: {low:.3f} to {high:.3f})"
+    assert labels(ax)[0] == f"area {area:.3f} (95 % interval: {low:.3f} to {high:.3f})"
 
 
 def test_the_point_where_the_more_probable_class_is_predicted_is_on_the_curve():

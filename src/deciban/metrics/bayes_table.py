@@ -26,7 +26,7 @@ class BayesTable:
     sensitivity : float from 0 to 1
         p(positive | has it).
     specificity : float from 0 to 1
-        p(negative | has it not).
+        p(negative | does not have it).
     population : int
         The number of people.
 
@@ -77,7 +77,7 @@ class BayesTable:
 
     @property
     def negative_predictive_value(self) -> float:
-        """p(has it not | negative); nan where nobody tests negative."""
+        """p(does not have it | negative); nan where nobody tests negative."""
         return _compute_share(self.true_negatives, self.false_negatives)
 
     @property
@@ -120,15 +120,15 @@ class BayesTable:
         still_have_it = _compute_share(self.false_negatives, self.true_negatives)  # 1 − NPV would lose digits
         rows = [
             ("", "positive", "negative"),
-            ("have it", format_people(self.true_positives), format_people(self.false_negatives)),
-            ("have it not", format_people(self.false_positives), format_people(self.true_negatives)),
-            ("together", format_people(positive), format_people(negative)),
+            ("with the condition", format_people(self.true_positives), format_people(self.false_negatives)),
+            ("without the condition", format_people(self.false_positives), format_people(self.true_negatives)),
+            ("total", format_people(positive), format_people(negative)),
         ]
         return "\n".join(
             [
-                f"Of {people} {format_people(have)} have it and {format_people(n - have)} have it not.",
+                f"Of {people} {format_people(have)} have it and {format_people(n - have)} do not.",
                 "",
-                *(f"  {name:<12}{first:>14}{second:>14}" for name, first, second in rows),
+                *(f"  {name:<22}{first:>14}{second:>14}" for name, first, second in rows),
                 "",
                 _describe_result("positive", self.positive_predictive_value, self.true_positives, positive),
                 _describe_result("negative", still_have_it, self.false_negatives, negative),

@@ -78,7 +78,7 @@ def describe_signs(comparison: Comparison) -> str:
     words = f"{BEST_SIGN} taken"
     if any(each is not comparison.best for each in comparison.level):
         words += f", {LEVEL_SIGN} these {format_thousands(n)} rows show no difference in log-loss to the lowest"
-    return f"{words}; paired row by row, 95 % sure of all differences at once"
+    return f"{words}; paired row by row, at a family-wise error rate of 5 %"
 
 
 def tabulate_curves(comparison: Comparison) -> list[list[str]]:

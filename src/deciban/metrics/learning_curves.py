@@ -132,7 +132,7 @@ class LearningCurve(Result):
 
     def table(self) -> list[list[str]]:
         """Return a line for each model, under a heading, formatted for people."""
-        head = ["rows", "accuracy", "95 % sure", "log-loss"]
+        head = ["rows", "accuracy", "95 % interval", "log-loss"]
         lines = [
             [
                 format_thousands(size),

@@ -287,14 +287,14 @@ class Report(Figures):
         ('rows', '6')
         """
         weight = "" if self.weight == self.rows else f" of weight {self.weight:.10g} together"
-        sure = format_percent_range(self.accuracy_interval)
+        interval = format_percent_range(self.accuracy_interval)
         loss = format_with_error(self.log_loss, self.log_loss_error)
         if self.impossible:
             rows = format_count(self.impossible, "row")
             loss = f"∞ (the true class had the probability 0 in {rows}; alpha > 0 prevents it)"
         entries = [
             ("rows", f"{format_count(self.rows)}{weight}"),
-            ("accuracy", f"{format_percent(self.accuracy, 2)} (95 % sure: {sure})"),
+            ("accuracy", f"{format_percent(self.accuracy, 2)} (95 % interval: {interval})"),
             (f"always {self.commonest}", format_percent(self.majority, 2)),
             ("balanced accuracy", format_percent(self.balanced_accuracy, 2)),
             ("log-loss", loss),
@@ -303,7 +303,7 @@ class Report(Figures):
         ]
         if len(self.classes) == 2 and not math.isnan(self.roc_auc):
             low, high = self.intervals["roc_auc"]
-            entries.append(("area under ROC", f"{self.roc_auc:.4f} (95 % sure: {low:.4f} to {high:.4f})"))
+            entries.append(("area under ROC", f"{self.roc_auc:.4f} (95 % interval: {low:.4f} to {high:.4f})"))
         return entries
 
     def by_class(self) -> list[list[str]]:

@@ -125,7 +125,7 @@ def _format_roc_labels(report: Any, curves: dict[int, Any], areas: Array) -> lis
     names, low_high = report.classes, report.intervals.get("roc_auc")
     if len(names) == 2:
         (k,) = curves
-        between = f" (95 % sure: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
+        between = f" (95 % interval: {low_high[0]:.3f} to {low_high[1]:.3f})" if low_high else ""
         hit = f"the more probable class is predicted: {format_percent(report.accuracy)} right"
         return [f"area {format_area(areas[k])}{between}", hit]
     named = _select_named_classes(list(curves), areas)

@@ -42,8 +42,8 @@ class GroupStyle(NamedTuple):
 GROUPS = (
     GroupStyle("have it, test negative", "o", "none", COLOURS[0]),
     GroupStyle("have it, test positive", "o", COLOURS[0], COLOURS[0]),
-    GroupStyle("have it not, test positive", "s", COLOURS[1], COLOURS[1]),
-    GroupStyle("have it not, test negative", "o", "#c4c4c4", "none"),
+    GroupStyle("do not have it, test positive", "s", COLOURS[1], COLOURS[1]),
+    GroupStyle("do not have it, test negative", "o", "#c4c4c4", "none"),
 )
 """The groups in the order in which they are drawn, so that all who test positive are together."""
 
