@@ -108,6 +108,15 @@ def test_what_cannot_be_learned_is_refused_with_a_way_out(tmp_path, arguments, c
     assert not (tmp_path / "mail.db").exists() or learned(tmp_path / "mail.db") == {}
 
 
+def test_a_file_whose_name_is_a_hyphen_is_not_standard_input(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mbox(tmp_path / "-", "spam", range(3))
+    done("learn", "--ham", "-", "--spam", "./-", "--store", tmp_path / "mail.db", stdin=make_message("ham", 1))
+    assert learned(tmp_path / "mail.db") == {"ham": 1, "spam": 3}
+    result = mail("learn", "--ham", "-", "--spam", "-", "--store", tmp_path / "mail.db")
+    assert "- is given both for ham and for spam" in result.stderr
+
+
 def test_a_path_that_is_not_there_keeps_all_others_from_being_learned(tmp_path):
     box = mbox(tmp_path / "a.mbox", "ham", range(3))
     assert mail("learn", "--ham", box, "--spam", tmp_path / "none", "--store", tmp_path / "mail.db").exit_code == 1

@@ -114,8 +114,9 @@ def wait_for(what):
         (["--ham", "imaps://a:secret@b/c", "--junk", "JUNK"], 1, "password"),
         (["--ham", "IN", "--junk", "JUNK", "--junk", "IN/"], 2, "given both for wanted mail and for spam"),
         (["--ham", "imaps://a@b/c", "--junk", "imaps://a@b:993/c"], 2, "given both for wanted mail and for spam"),
+        (["--ham", "imaps://a@b/INBOX", "--junk", "imaps://a@b/inbox"], 2, "given both for wanted mail and for spam"),
     ],
-    ids=range(6),
+    ids=range(7),
 )
 def test_what_cannot_be_watched_is_refused(reader, tmp_path, arguments, code, words):
     places = {"IN": str(reader.inbox), "IN/": f"{reader.inbox}/./", "JUNK": str(reader.junk)}

@@ -339,6 +339,10 @@ def test_addresses_are_written_as_they_were_read():
     ):
         assert str(Address.parse(text)) == text
     assert Address.parse("imaps://joe@x.org").folder == "INBOX"
+    assert [Address.parse(f"imaps://joe@x.org/{name}").folder for name in ("inbox", "Inbox/a")] == [
+        "INBOX",
+        "Inbox/a",
+    ]
     assert str(Address.parse("imaps://joe@x.org/#news/a#b")) == "imaps://joe@x.org/%23news/a%23b"
 
 

@@ -119,8 +119,10 @@ def refuse_same_source(paths_of: Mapping[str, Sequence[str]]) -> None:
     kinds: dict[str, str] = {}
     for kind, paths in paths_of.items():
         for path in paths if len(paths_of) > 1 else ():
-            is_imap = source_kind(path) == "imap"
-            place = str(Address.parse(path)) if is_imap else str(Path(path).expanduser().resolve())
+            if source_kind(path) == "imap":
+                place = str(Address.parse(path))
+            else:  # "./-" is a file
+                place = path if path == "-" else str(Path(path).expanduser().resolve())
             if (other := kinds.setdefault(place, kind)) != kind:
                 raise UsageError(f"{path} is given both for {other} and for {kind}")
 

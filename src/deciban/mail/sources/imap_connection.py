@@ -69,6 +69,7 @@ class Address:
         except ValueError:
             raise InputError(f"the IMAP address cannot be read. Hint: write it as {ADDRESS_FORM}") from None
         user, folder = unquote(parts.username or ""), unquote(parts.path.removeprefix("/")) or "INBOX"
+        folder = "INBOX" if folder.upper() == "INBOX" else folder  # RFC 3501: only this name is the same in any case
         options = parse_qs(parts.query)
         unknown = [name for name in options if name != "ca"]
         problem, hint = "", f"write it as {ADDRESS_FORM}"
