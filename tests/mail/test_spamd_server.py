@@ -18,7 +18,7 @@ from deciban.mail.filter import CachingMailFilter, MailFilter
 from deciban.mail.spamd import spamd_server as spamd
 from deciban.mail.spamd.connections import Limits, parse_address
 from deciban.mail.spamd.spamd_server import serve
-from deciban.mail.spamd.worker_pool import FilterWorker, JobQueue, QueuedJob, maintain
+from deciban.mail.spamd.worker_pool import FilterWorker, JobQueue, QueuedJob, _is_maintenance_due, maintain
 from deciban.mail.store.store import Store
 from tests.mail.spamds import Running, await_fit, learn_messages, make_message, receive_all, request, run_server
 
@@ -288,6 +288,20 @@ def test_a_store_without_a_fit_is_tidied_by_another_process(tmp_path, monkeypatc
         while sum(n for n, _ in store.totals().values()) > 8:
             assert time.monotonic() < end
             time.sleep(0.1)
+
+
+def test_a_store_at_its_limit_is_not_tidied_after_each_message(tmp_path):
+    """A process for each message would cost more than the message."""
+    with MailFilter(tmp_path / "mail.db") as mail:
+        mail.store.set("model", "fisher")
+        mail.store.set("most_messages", 40)
+        due = []
+        for number in range(43):
+            mail.learn(make_message("ham", number), "ham")
+            due.append(_is_maintenance_due(mail))
+        assert due == [False] * 42 + [True]  # the first above 105 % of the limit
+        maintain(str(tmp_path / "mail.db"))
+        assert mail.store.totals()["ham"][0] == 40
 
 
 def test_learning_waits_for_other_writers_and_classifying_does_not(store):

@@ -28,6 +28,10 @@ DELAY_PER_BYTE: Final = 1.0 / (1 << 20)
 """Seconds for each byte of a large message by which others that come later may go before it: fair to all, as a
 message that takes long waits longer, but not for ever."""
 
+TIDY_EXCESS_FRACTION: Final = 0.05
+"""Fraction of the size limit by which a store without a fit exceeds it before it is tidied: each time costs a process
+and a look at all messages, and would otherwise be due after every message that is learned."""
+
 MAINTENANCE_PROGRAM: Final = (
     "import sys; sys.path[:] = {path!r}; from deciban.mail.spamd.worker_pool import maintain; maintain({store!r})"
 )
@@ -150,7 +154,7 @@ class WorkerPool:
 class Maintenance:
     """A process that refits when that is due, and tidies then where that is due too; one at a time.
 
-    A store without a fit, as of the model `fisher`, is tidied as soon as that is due.
+    A store without a fit, as of the model `fisher`, is tidied once it exceeds its limit by `TIDY_EXCESS_FRACTION`.
     """
 
     def __init__(self, store: Path) -> None:
@@ -182,7 +186,7 @@ class Maintenance:
 
 def _is_maintenance_due(mail: MailFilter) -> bool:
     """Return whether a refit is due, or tidying in a store without a fit; in others that waits for the next refit."""
-    return mail.is_fit_due() or (mail.store.fit(mail.model) is None and mail.store.is_tidy_due())
+    return mail.is_fit_due() or (mail.store.fit(mail.model) is None and mail.store.is_tidy_due(TIDY_EXCESS_FRACTION))
 
 
 def maintain(store: str) -> None:

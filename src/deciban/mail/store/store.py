@@ -99,13 +99,13 @@ class Store(StoreFile):
         with self.read_transaction(report_damage):
             return self.db.execute(query, (most,)).fetchall()
 
-    def is_tidy_due(self) -> bool:
-        """Return whether there are more messages than the limit, or weights should have a later origin."""
+    def is_tidy_due(self, excess: float = 0.0) -> bool:
+        """Return whether messages exceed the limit, by more than a fraction of it, or weights need a later origin."""
         with self.read_transaction(report_damage):
             most, last = self.setting("most_messages", DEFAULT_MAX_MESSAGES), self.setting("last_learned")
-            n = sum(messages for messages, _ in self.totals().values())
-            if n > most or last is None or not self.ageing.is_due(last):  # hardly any message is newer than `last`
-                return n > most
+            is_above = sum(messages for messages, _ in self.totals().values()) > most * (1 + excess)
+            if is_above or last is None or not self.ageing.is_due(last):  # hardly any message is newer than `last`
+                return is_above
             newest = store_maintenance.newest_time(self)  # this reads all messages
             return newest is not None and self.ageing.is_due(newest)
 
