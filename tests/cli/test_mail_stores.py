@@ -11,6 +11,7 @@ import time
 import pytest
 
 from deciban.mail.filter import MailFilter
+from deciban.mail.store.store import Store
 from tests.cli.mail_commands import EACH, mail, make_store, mbox, program
 from tests.mail.spamds import make_message
 
@@ -125,6 +126,17 @@ def test_status_says_what_is_expected_and_how_many_ham_are_missing(tmp_path):
     assert needed in words
     done("set", "--max-lost-ham", "0.01", "--store", path)  # the numbers stay those of the last fit
     assert needed in " ".join(done("status", "--store", path).stdout.split())
+
+
+def test_thresholds_in_a_wrong_order_keep_no_other_setting_from_being_set(store):
+    with Store(store, create=False) as held:
+        held.set("ham_at", 0.97)  # as an earlier version allowed
+    done("set", "--most-messages", "1000", "--store", store)
+    assert read_status(store)["most_messages"] == 1000
+    refused = mail("set", "--spam-at", "auto", "--store", store)
+    assert refused.exit_code == 1
+    assert "ham must end below where spam begins" in refused.stderr
+    done("set", "--spam-at", "0.99", "--store", store)
 
 
 def test_the_threshold_for_spam_can_be_set_and_left_to_the_store_again(store):

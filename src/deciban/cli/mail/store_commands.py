@@ -90,8 +90,9 @@ def set_options(
         from deciban.mail.store.store_schema import check_threshold_order
 
         with mail.store.write_transaction():  # all or none
-            low, high = (values.get(key, mail.store.setting(key)) for key in ("ham_at", "spam_at"))
-            check_threshold_order(low, None if high == "auto" else high)
+            if "ham_at" in values or "spam_at" in values:  # stored ones may be of a version that did not check them
+                low, high = (values.get(key, mail.store.setting(key)) for key in ("ham_at", "spam_at"))
+                check_threshold_order(low, None if high == "auto" else high)
             for key, value in values.items():
                 mail.store.set(key, None if value == "auto" else value)
             changes = [f"{key.replace('_', '-')} {value}" for key, value in values.items()]
