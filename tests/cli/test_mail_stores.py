@@ -121,7 +121,7 @@ def test_status_says_what_is_expected_and_how_many_ham_are_missing(tmp_path):
     done("fit", "--store", path)
     words = " ".join(done("status", "--store", path).stdout.split())
     assert "of 1 000 ham: 0–10 lost, 0 unsure;" in words
-    assert "missed, 0 unsure (by fits to mail of other times);" in words
+    assert "missed, 0 unsure (out of fold; the folds are periods of time);" in words
     needed = "2 675 more ham are needed, 2 995 in all, to ensure at most 1 lost"
     assert needed in words
     done("set", "--max-lost-ham", "0.01", "--store", path)  # the numbers stay those of the last fit

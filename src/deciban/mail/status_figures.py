@@ -87,7 +87,7 @@ def _describe_expected(expected: dict[str, Any] | None) -> str:
     ham_unsure, spam_unsure = 1000 * expected["ham_unsure"] / ham, 1000 * expected["spam_unsure"] / spam
     words = f"of 1 000 ham: {lost} lost, {ham_unsure:.0f} unsure; "
     words += f"of 1 000 spam: {1000 * expected['missed'] / spam:.0f} missed, {spam_unsure:.0f} unsure"
-    words += " (by fits to mail of other times)"
+    words += " (out of fold; the folds are periods of time)"
     missing, allowed = expected["missing_ham"], expected["max_lost"]
     if missing:
         needed = f"{format_thousands(missing)} more ham are needed, {format_thousands(required_ham(allowed))} in all"
