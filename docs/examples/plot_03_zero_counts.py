@@ -6,7 +6,8 @@ Fourteen days, and whether tennis was played (Mitchell, *Machine Learning*, 1997
 overcast, so by maximum likelihood :math:`p(\text{overcast} \mid \text{no}) = 0/5`, and one zero makes the whole
 product zero: on an overcast day tennis is *certain*, whatever the other columns say. A pseudo-count :math:`\alpha`
 is added to the count of every level, whether it was seen or not: :math:`\theta_{kv} = (n_{kv} + \alpha) / (n_k +
-\alpha V)`.
+\alpha V)`. It is the posterior mean under the prior :math:`\text{Dir}(\alpha, …, \alpha)`, and the mode (maximum a
+posteriori, MAP) under :math:`\text{Dir}(\alpha + 1, …, \alpha + 1)`; :math:`\alpha = 1` is Laplace's rule.
 """
 
 from importlib.resources import files
@@ -40,7 +41,7 @@ ax.legend(frameon=False, loc="lower right")
 style.add_grid_lines(ax)
 
 # %%
-# One lecture adds, for each class, one imagined example with all features present. The ledger (the counts) of such
+# Another prior adds, for each class, one imagined example with all features present. The ledger (the counts) of such
 # examples can be a prior. It keeps θ from being 0 but lets it be 1, and moves the class prior from 3/5 to 4/7:
 
 X, y = [[1, 0], [1, 1], [1, 0], [0, 0], [0, 1]], ["a", "a", "a", "b", "b"]

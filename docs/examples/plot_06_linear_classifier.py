@@ -32,7 +32,7 @@ ax = plots.boundary(model, X, y, names=["free", "meeting"])
 ax.set(xticks=[0, 1], yticks=[0, 1], title="The line on which spam and ham are equally probable")
 
 # %%
-# **A slip.** One lecture's log-likelihood has :math:`x_j \ln \theta_j` without :math:`(1 - x_j) \ln (1 -
+# **A common mistake:** the log-likelihood has :math:`x_j \ln \theta_j` without :math:`(1 - x_j) \ln (1 -
 # \theta_j)`, and is averaged over the features. Then the absence of a word is no evidence, and evidence does not
 # add up:
 
@@ -43,9 +43,14 @@ for x in cells:
     print(f"free {x[0]}, meeting {x[1]}: log-odds {right:+.3f}, not {present:+.3f}, nor its mean {present / 2:+.3f}")
 
 # %%
-# A message without either word is more probably ham, by ln(2/3): spam would have had "free". By the slip the
-# log-odds would be 0, even odds.
+# A message without either word is more probably ham, by ln(2/3): spam would have had "free". By the mistake
+# the log-odds would be 0, even odds.
 
 p_spam = model.predict_proba([[0, 0]])[0, 1]
 print(f"p(spam | neither word) = {p_spam:.3f} = (2/3) / (1 + 2/3), and not 0.5")
+
+# %%
+# The multinomial model of word counts is linear, too: :math:`w_v = \ln \theta_{1v} - \ln \theta_{0v}` and :math:`b =
+# \ln(\pi_1/\pi_0)`; an absent word adds nothing.
+
 plt.show()

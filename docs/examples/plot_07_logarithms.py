@@ -50,7 +50,7 @@ below.set(xlabel="words read", ylabel="p(class 1 | words)", ylim=(-0.05, 1.05), 
 below.legend(frameon=False, loc="center right")
 
 # %%
-# deciban works in logarithms everywhere. **A slip:** one lecture writes the prior's logarithm inside the sum over
+# deciban works in logarithms everywhere. **A common mistake:** the prior's logarithm inside the sum over
 # features. Then it counts once for each word, here 3 times: priors of ¼ and ¾ are evidence of ln 3, not 3 ln 3.
 
 model = MultinomialNB(class_prior=[0.25, 0.75]).fit([[3, 1], [1, 3]], ["x", "y"])

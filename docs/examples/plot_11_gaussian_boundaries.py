@@ -4,11 +4,12 @@ Gaussian Bayes: bisector, line, axis-aligned conic, conic
 
 Each class is a Gaussian with mean :math:`\mu_k` and covariance :math:`\Sigma_k`:
 
-.. math:: a_k(x) = \ln \pi_k - \tfrac12 \ln |\Sigma_k| - \tfrac12 (x - \mu_k)^\top \Sigma_k^{-1} (x - \mu_k).
+.. math:: a_k(x) = \ln \pi_k - \tfrac12 \ln |\Sigma_k| - \tfrac12 (x - \mu_k)^\top \Sigma_k^{-1} (x - \mu_k)
+          + \text{const}.
 
 What is assumed of :math:`\Sigma_k` decides the shape of the boundary :math:`a_0 = a_1`: the identity (and equal
-priors) gives the perpendicular bisector of the means, one shared matrix a line, diagonal matrices a conic along the
-axes, a matrix for each class any conic.
+priors) gives the perpendicular bisector of the segment between the two means, one shared matrix a line (d = 2; a
+hyperplane in general), diagonal matrices a conic (a quadric) along the axes, a matrix for each class any conic.
 """
 
 import matplotlib.pyplot as plt
@@ -43,8 +44,8 @@ print("identity: w =", models["identity"].linear_form().w.round(3), " μ₁ − 
 print("shared Σ: w =", line.w.round(3), " b =", round(float(line.b), 3))
 
 # %%
-# **Slips.** Lectures drop :math:`-\tfrac12 \ln |\Sigma_k|`, reverse the sign of the quadratic form, or sum a class's
-# covariance over all rows. The log-odds at a point, term by term, and the determinants of both covariances:
+# **Common mistakes:** :math:`-\tfrac12 \ln |\Sigma_k|` is dropped, the sign of the quadratic form reversed, or a
+# class's covariance summed over all rows. The log-odds at a point, term by term, and the determinants of both:
 
 own = [np.cov(X[y == k].T, bias=True) for k in (0, 1)]
 over_all = [(X - m).T @ (X - m) / len(X) for m in means]

@@ -2,9 +2,10 @@ r"""
 Handwritten digits, black-and-white and grey
 ============================================
 
-1797 digits of 8 × 8 pixels (scikit-learn's copy of the UCI set). Black-and-white, a pixel has a Bernoulli
-distribution in each class, :math:`\theta_{kj}`; grey, a Gaussian, :math:`(\mu_{kj}, \sigma_{kj}^2)`, or all pixels
-have one together, with a covariance matrix. Accuracies are out of fold: each row is predicted by a model without it.
+1797 digits of 8 × 8 pixels (scikit-learn's copy of the UCI set). In black and white, each pixel has a
+Bernoulli distribution in each class, :math:`\theta_{kj}`. In grey, each pixel has a Gaussian, :math:`(\mu_{kj},
+\sigma_{kj}^2)`, or all pixels together have one multivariate Gaussian with a covariance matrix. Accuracies are out of
+fold: each row is predicted by a model without it.
 """
 
 import matplotlib.pyplot as plt

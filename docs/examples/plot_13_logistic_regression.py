@@ -4,7 +4,9 @@ Logistic regression: the loss, gradient steps, the same boundary
 
 With a shared covariance the log-odds of Gaussian Bayes are :math:`f(x) = w \cdot x + b`. Logistic regression takes
 this form and fits w and b to :math:`p(y|x)` itself: it minimises the mean of :math:`\ln (1 + e^{-y f})`, :math:`y =
-\pm 1`. A step of gradient descent is
+\pm 1`. The sigmoid turns log-odds into a probability, :math:`p(y|x) = 1/(1 + e^{-y f(x)})`; with K classes the
+softmax does, :math:`p(k|x) = e^{f_k(x)} / \sum_l e^{f_l(x)}`, and for K = 2 it is the sigmoid of :math:`f_1 - f_0`.
+A step of gradient descent is
 
 .. math:: w \leftarrow w + \eta \, \frac1n \sum_i \frac{y_i x_i}{1 + e^{y_i f(x_i)}}.
 """
@@ -51,10 +53,8 @@ right.set(xlim=(-3, 4), xlabel="x₁", ylabel="x₂", title="The line where p = 
 right.legend(loc="lower right", fontsize=9)
 
 # %%
-# **A slip.** The log-odds are ln(p/(1 − p)); one lecture has them upside down. For p = 0.8:
+# **A common mistake:** the log-odds, ln(p/(1 − p)), upside down. For p = 0.8:
 
 f = np.log(0.8 / 0.2)
-print(
-    f"ln(0.8/0.2) = {f:+.4f}, and back 1/(1 + e^−f) = {1 / (1 + np.exp(-f)):.1f}; upside down it would be {-f:+.4f}"
-)
+print(f"ln(0.8/0.2) = {f:+.4f}, back 1/(1 + e^−f) = {1 / (1 + np.exp(-f)):.1f}; upside down it would be {-f:+.4f}")
 plt.show()

@@ -7,7 +7,8 @@ Naive Bayes adds: the log-odds of two classes are those of the prior plus one te
 .. math:: 10 \log_{10} \frac{p(k|x)}{p(l|x)} = 10 \log_{10} \frac{\pi_k}{\pi_l} +
           \sum_j 10 \log_{10} \frac{p(x_j|k)}{p(x_j|l)},
 
-in decibans, Turing's unit: 10 is ten to one, 3 about two to one, 1 about the least difference that people notice.
+in decibans, Turing's unit: 10 is ten to one, 3 about two to one. 1 dB is about the smallest change in weight of
+evidence that people can perceive (Good 1950).
 """
 
 from importlib.resources import files
@@ -36,7 +37,7 @@ p, q = posterior[explanation.winner[1]], posterior[explanation.runner_up[1]]
 print(f"{explanation.total[1]:.6f} dB in all; 10·log₁₀({p:.6f} / {q:.6f}) = {10 * np.log10(p / q):.6f} dB")
 
 # %%
-# The lecture's example, on a small table: a sign that is nine times as common in one class is 10·log₁₀ 9 = 9.54 dB of
+# On a small table: a sign that is nine times as common in one class is 10·log₁₀ 9 = 9.54 dB of
 # evidence for it, and a sign that is equally common in both is none.
 
 X = np.array([[1, 1]] * 5 + [[1, 0]] * 4 + [[0, 1]] + [[1, 1]] + [[0, 0]] * 4 + [[0, 1]] * 5)

@@ -32,8 +32,9 @@ IDEAS = {
     "novelty by p(x)": "17_novelty",
     "sampling from the model": "18_sampling",
     "explanation of one decision in decibans": "19_evidence",
+    "a diagnosis with missing values": "20_missing_values",
 }
-"""The ideas of the lectures, and the name of the script of each."""
+"""The ideas of the pages, and the name of the script of each."""
 
 
 class PageRun(NamedTuple):

@@ -9,7 +9,7 @@ from tests.gallery.pages import EXAMPLES, IDEAS, path_of, run
 
 MAX_LINES = 60
 
-SLIPS = {
+MISTAKES = {
     "the ½ missing in the exponent": "10_crossing_gaussians",
     "−½ ln|Σ| dropped": "11_gaussian_boundaries",
     "the prior's log inside the sum over features": "07_logarithms",
@@ -18,11 +18,11 @@ SLIPS = {
     "a class covariance summed over all rows": "11_gaussian_boundaries",
     "a Bernoulli log-likelihood without (1 − x), averaged": "06_linear_classifier",
 }
-"""The slips of the lectures, and the page that shows the right arithmetic."""
+"""Common mistakes, and the page that shows the right arithmetic."""
 
 
 def test_every_idea_has_a_script_and_every_script_an_idea():
-    assert len(IDEAS) == 19
+    assert len(IDEAS) == 20
     assert sorted(path.name for path in EXAMPLES.glob("*.py")) == [path_of(name).name for name in IDEAS.values()]
 
 
@@ -39,9 +39,9 @@ def test_a_script_is_short_and_begins_with_a_title(name):
 
 
 @pytest.mark.cases(None)
-@pytest.mark.parametrize(("slip", "name"), SLIPS.items())
-def test_every_slip_of_the_lectures_is_shown_on_a_page(slip, name):
-    assert "slip" in path_of(name).read_text().lower(), slip
+@pytest.mark.parametrize(("mistake", "name"), MISTAKES.items())
+def test_every_common_mistake_is_shown_on_a_page(mistake, name):
+    assert re.search(r"\*\*(A common mistake|Common mistakes):\*\*", path_of(name).read_text()), mistake
 
 
 def has_labels(ax):

@@ -1,6 +1,8 @@
-"""The pages of Gaussians, learners and models, 10 to 19, against closed forms, scikit-learn, SciPy and the lab."""
+"""The pages of Gaussians, learners and models, 10 to 20, against closed forms, scikit-learn, SciPy and the lab."""
 
 import ast
+import csv
+from collections import Counter
 from math import log, log10, sqrt
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 
+from tests.cli.terminal import EXAMPLES as TABLES
 from tests.gallery.pages import lab_rows, numbers_in, run
 from tests.textbook.test_lines_and_conics import NUMBERS, group, moments
 
@@ -179,3 +182,23 @@ def test_the_evidence():
     assert row.prior[1] + row.evidence[1].sum() == pytest.approx(row.total[1], rel=1e-9)
     np.testing.assert_allclose(page.values["signs"].evidence[0], [10 * log10(9), 0], atol=1e-12)
     assert "[9.5424, 0.0] dB" in page.text
+
+
+def test_the_missing_values():
+    page = run("20_missing_values")
+    explanation = page.values["explanation"]
+    full, missing = (dict(zip(explanation.features, evidence)) for evidence in explanation.evidence)
+    assert missing["crp"] == 0
+    assert {name for name in full if full[name] != missing[name]} == {"crp"}
+    p = page.values["model"].predict_proba(page.values["rows"])
+    flu, pneumonia = (list(page.values["model"].classes).index(name) for name in ("flu", "pneumonia"))
+    totals = 10 * np.log10(p[:, flu] / p[:, pneumonia])
+    np.testing.assert_allclose(explanation.total, totals, rtol=1e-9)
+    assert totals[0] - totals[1] == pytest.approx(10 * log10((78 / 108) / (1 / 66)))
+    lines = page.text.splitlines()
+    assert sum(line.startswith("  crp = ") for line in lines) == 1
+    total = float(next(line for line in lines if line.startswith("p(x) with smoker missing")).partition(": ")[2])
+    assert np.exp(page.values["smoker"]).sum() == pytest.approx(total, rel=1e-9)
+    with (TABLES / "patients.csv").open() as file:
+        counts = Counter(row["diagnosis"] for row in csv.DictReader(file) if row["crp"])
+    assert [counts[name] for name in ("cold", "flu", "pneumonia")] == numbers_in(lines[-1])
