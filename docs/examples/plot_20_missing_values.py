@@ -49,5 +49,5 @@ print("p(x) with smoker missing:", np.exp(model.score_samples(rows | {"crp": [10
 # Learning leaves missing cells out in the same way: N is the number of rows of the class that have the value, here
 # of 210, 114 and 73 rows.
 
-print(*str(model.table("crp")).splitlines()[:9], sep="\n")
+print(*str(model.table("crp")).splitlines()[:10], sep="\n")
 plt.show()
