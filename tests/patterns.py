@@ -7,7 +7,6 @@ import importlib
 import pkgutil
 import re
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 import deciban
 from deciban.errors import MissingExtraError
+from tests.timing import least_seconds
 
 METHODS = {"match", "fullmatch", "search", "findall", "finditer", "sub", "subn", "split"}
 ANCHORED = {"match", "fullmatch"}
@@ -228,16 +228,15 @@ def _has(members: Any, char: str) -> bool:
 def seconds(use: Use, text: Any, rounds: int = ROUNDS) -> float:
     """The least CPU time of some rounds for the package's ways of applying a pattern."""
     apply = [use.pattern.finditer] if use.methods - ANCHORED else [getattr(use.pattern, name) for name in use.methods]
-    least = MAX_SECONDS
-    for _ in range(rounds):
-        begun = time.process_time()
+
+    def scan() -> None:
         for method in apply:
             found = method(text)
             if method.__name__ == "finditer":
                 for _ in found:
                     pass
-        least = min(least, time.process_time() - begun)
-    return least
+
+    return least_seconds(scan, 0.0, rounds)
 
 
 @contextmanager

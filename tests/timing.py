@@ -5,6 +5,14 @@ import time
 from collections.abc import Callable
 
 
+def least(measure: Callable[[], float], enough: float, most_calls: int = 8) -> float:
+    """Return the least of up to `most_calls` measurements, of which none follows one that is at most `enough`."""
+    measured: list[float] = []
+    while len(measured) < most_calls and (not measured or measured[-1] > enough):
+        measured.append(measure())
+    return min(measured)
+
+
 def least_seconds(
     call: Callable[[], object], enough: float, most_calls: int = 8, clock: Callable[[], float] = time.process_time
 ) -> float:
@@ -12,12 +20,13 @@ def least_seconds(
 
     Each call must do the whole work: what a first one keeps for the others is not measured.
     """
-    took: list[float] = []
-    while len(took) < most_calls and (not took or took[-1] > enough):
+
+    def measure() -> float:
         begun = clock()
         call()
-        took.append(clock() - begun)
-    return min(took)
+        return clock() - begun
+
+    return least(measure, enough, most_calls)
 
 
 def assert_growth(
