@@ -1,8 +1,11 @@
 """The least time of some calls: other work on the machine only adds to it, so one fast call shows that all are."""
 
+import pkgutil
 import resource
 import time
 from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 
 
 def least(measure: Callable[[], float], enough: float, most_calls: int = 8) -> float:
@@ -18,7 +21,7 @@ def least_seconds(
 ) -> float:
     """Return the least time of up to `most_calls` calls, of which none follows one that took at most `enough`.
 
-    Each call must do the whole work: what a first one keeps for the others is not measured.
+    Each call must do the whole work: what a first one keeps for the others is not measured (`clear_caches`).
     """
 
     def measure() -> float:
@@ -27,6 +30,15 @@ def least_seconds(
         return clock() - begun
 
     return least(measure, enough, most_calls)
+
+
+def clear_caches(*packages: ModuleType) -> None:
+    """Clear the caches of all functions in the modules of some packages."""
+    for package in packages:
+        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            for value in vars(import_module(found.name)).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 def assert_growth(

@@ -1,14 +1,19 @@
 """Limits: what exceeds one is omitted and reported; no message takes long or much memory."""
 
+import time
+from functools import lru_cache
 from itertools import chain
 
 import pytest
 
+import deciban.mail.message
+import deciban.mail.tokens
+from deciban.mail.message import html
 from deciban.mail.message.headers import insert_header
 from deciban.mail.message.message import compute_digest, read_message
 from deciban.mail.tokens.tokens import MAX_TOKENS, TokenOptions, extract_tokens, list_omissions
 from tests.mail import hostile
-from tests.timing import least_seconds
+from tests.timing import clear_caches, least_seconds
 
 MOST_SECONDS = 1.0
 LONGEST_MESSAGE_SECONDS = 0.3
@@ -25,6 +30,7 @@ def takes_longer(raw, limit, *options):
     """Whether reading a message takes more than `limit` seconds of CPU time."""
 
     def read():
+        clear_caches(deciban.mail.message, deciban.mail.tokens)
         compute_digest(raw)
         extract_tokens(read_message(raw), *options)
 
@@ -95,6 +101,17 @@ def test_an_attachment_of_any_size_leaves_nothing_out():
     message = read_message(raw)
     assert message.cut == ()
     assert message.parts[0].size == 600_000
+
+
+def test_a_slow_parser_is_noticed_though_its_results_are_cached(monkeypatch):
+    def parse_slowly(style):
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+        return False, None, None
+
+    monkeypatch.setattr(html, "_parse_style", lru_cache(parse_slowly))
+    assert takes_longer(b'Content-Type: text/html\n\n<p style="color:red">x', 0.01)
 
 
 @pytest.mark.parametrize("string", hostile.REPEATED)

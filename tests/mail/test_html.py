@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import deciban.mail.message
 from deciban.mail.message.html import parse_page
 from tests.mail.made_up import PAGE
-from tests.timing import least_seconds
+from tests.timing import clear_caches, least_seconds
 
 
 def seen(source):
@@ -124,7 +125,12 @@ def test_style_sheets_that_do_not(sheet):
 )
 def test_no_style_sheet_keeps_its_reader_waiting(piece):
     page = "<style>.x{display:none}" + piece * (200_000 // len(piece)) + "<p class=x>poem"
-    assert least_seconds(lambda: parse_page(page), 1.0) <= 1.0
+
+    def read():
+        clear_caches(deciban.mail.message)
+        parse_page(page)
+
+    assert least_seconds(read, 1.0) <= 1.0
 
 
 def test_links_are_found_in_every_kind_of_quotes():
