@@ -2,6 +2,7 @@
 
     DecibanError
     ├── InputError      (ValueError)   data or an argument breaks a rule
+    │   └── RowError                   … in a row, which the message names by its number
     ├── SchemaError     (ValueError)   two ledgers or models count different things
     ├── ForgetError     (ValueError)   a subtraction of data that was never learned
     ├── ModelFileError  (ValueError)   a model file cannot be read or written; the message says why
@@ -43,6 +44,20 @@ class DecibanError(Exception):
 
 class InputError(DecibanError, ValueError):
     """The data or an argument breaks a rule."""
+
+
+class RowError(InputError):
+    """A row breaks a rule: `describe` words the message for the number of the row, which `renumber_rows` may change.
+
+    Rows are numbered from 0 here and in messages about arrays, and from 1 in messages about tables.
+    """
+
+    def __init__(self, describe: str | Callable[[int], str], row: int = 0) -> None:
+        self.describe, self.row = describe, row
+        super().__init__(describe if isinstance(describe, str) else describe(row))
+
+    def __reduce__(self) -> Any:
+        return InputError, self.args  # another process gets the message
 
 
 class SchemaError(DecibanError, ValueError):
@@ -131,6 +146,17 @@ def unknown_class_error(label: Any, classes: Iterable[Any]) -> InputError:
     shown = list_names(known, MAX_LISTED_NAMES)
     near = did_you_mean(label, known) if isinstance(label, str) else ""
     return InputError(f"{label!r} is none of the {len(known)} classes{near or '.'} Hint: one of {shown}")
+
+
+@contextmanager
+def renumber_rows(index: Any) -> Iterator[None]:
+    """Raise errors about rows with their numbers in the table from which rows `index` were taken; None: all rows."""
+    try:
+        yield
+    except RowError as error:
+        if index is not None:
+            RowError.__init__(error, error.describe, int(index[error.row]))
+        raise
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -242,13 +243,14 @@ def negative_counts(rows):
 @pytest.mark.parametrize("sparse_rows", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("folds", [3, "loo", [0, 1, 2] * 20])
+@pytest.mark.parametrize("row", [40, 42], ids=["learned first", "scored first"])
 @pytest.mark.parametrize(
     "make", [deciban.MultinomialNB, lambda: deciban.BoostedBayes(deciban.MultinomialNB(), n_estimators=3)]
 )
-def test_errors_in_cross_validation_number_the_rows_as_they_were_given(make, folds, weighted, sparse_rows):
-    X, y = negative_counts(40)
+def test_errors_in_cross_validation_number_the_rows_as_they_were_given(make, row, folds, weighted, sparse_rows):
+    X, y = negative_counts(row)
     weight = np.repeat([0.0, 1.0], 30) if weighted else None
-    with pytest.raises(InputError, match=r"first: -1 in row 40\)"):
+    with pytest.raises(InputError, match=rf"first: -1 in row {row}\)"):
         deciban.cross_validate(make(), sparse.csr_array(X) if sparse_rows else X, y, folds, sample_weight=weight)
 
 
@@ -259,6 +261,25 @@ def test_errors_of_boosting_number_the_rows_as_they_were_given(row):
     model = deciban.BoostedBayes(deciban.MultinomialNB(), n_iter_no_change=2, validation_fraction=0.4, random_state=0)
     with pytest.raises(InputError, match=rf"first: -1 in row {row}\)"):
         model.fit(X, y, np.repeat([0.0, 1.0], [20, 40]))
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("cell", [np.inf, "much"])
+@pytest.mark.parametrize("calibrate", [None, "temperature"])
+def test_errors_about_frames_number_the_rows_as_they_were_given(calibrate, cell, weighted):
+    """They count from 1, as all errors about tables do."""
+    X, y = np.random.default_rng(0).normal(size=(60, 3)).astype(object), np.array(["p", "q"] * 30)
+    X[:, 1] = X[:, 1] if cell == np.inf else X[:, 1].astype(str)
+    X[40, 1] = cell
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    weight = np.repeat([0.0, 1.0], 30) if weighted else None
+    model = deciban.NaiveBayes(roles={"b": "number"}, calibrate=calibrate)
+    with pytest.raises(InputError, match=r"'b' .*in row 41, which is not"):
+        model.fit(frame, y, weight)
+    for folds in (3, "loo", [0, 1, 2] * 20):
+        with pytest.raises(InputError, match=r"'b' .*in row 41, which is not"):
+            deciban.cross_validate(model, frame, y, folds, sample_weight=weight)
 
 
 def test_an_error_about_a_row_passes_between_processes():

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Codes
-from deciban.errors import InputError
+from deciban.errors import InputError, RowError
 from deciban.ledger import Needs
 
 Rule = Literal["missing", "infinite", "negative", "above one", "too many levels"]
@@ -23,12 +23,15 @@ RULE_TEXTS = {
 }
 
 
-class InvalidValueError(InputError):
+class InvalidValueError(RowError):
     """The first value that breaks a rule, and how many do in its column and block of rows; callers may reword it."""
 
     def __init__(self, rule: Rule, row: int, column: int, value: float, count: int) -> None:
-        self.rule, self.row, self.column, self.value, self.count = rule, row, column, value, count
-        super().__init__(f"the value {value:g} in row {row}, column {column} {RULE_TEXTS[rule]}")
+        self.rule, self.column, self.value, self.count = rule, column, value, count
+        super().__init__(self._describe, row)
+
+    def _describe(self, row: int) -> str:
+        return f"the value {self.value:g} in row {row}, column {self.column} {RULE_TEXTS[self.rule]}"
 
 
 class TooLargeError(InputError):

@@ -4,8 +4,7 @@ Tensors are checked where they lie, as scikit-learn checks arrays, without copyi
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -271,38 +270,17 @@ def check_declared_classes(estimator: Any, classes: Any) -> NDArray[Any]:
     return np.asarray(known)
 
 
-class InvalidRowsError(InputError):
-    """The rows that an estimator was given hold an invalid value, `bad`; `details` are the rest of its message."""
-
-    def __init__(self, bad: InvalidValueError, *details: Any) -> None:
-        self.bad, self.details = bad, details
-        super().__init__(_describe_invalid_value(bad, *details))
-
-    def __reduce__(self) -> Any:
-        return InputError, self.args  # another process gets the message
-
-
-@contextmanager
-def number_rows(index: NDArray[np.intp]) -> Iterator[None]:
-    """Raise errors about invalid values with the row numbers of the table from which rows `index` were taken."""
-    try:
-        yield
-    except InvalidRowsError as error:
-        error.bad.row = int(index[error.bad.row])
-        raise InvalidRowsError(error.bad, *error.details) from None
-
-
-def _describe_invalid_value(
-    bad: InvalidValueError, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool = True
+def describe_invalid_value(
+    bad: InvalidValueError, estimator: str, names: Sequence[str] | None, hint: str, skips_missing: bool, row: int
 ) -> str:
     """Return the message about an invalid value for users of scikit-learn: its sentence, then column, value, hint."""
     column = f"column {bad.column if names is None else repr(str(names[bad.column]))}"
-    where = f"{column}, row {bad.row}"
+    where = f"{column}, row {row}"
     if bad.rule == "negative":
         values = "1 negative value" if bad.count == 1 else f"{bad.count} negative values"
         return (
             f"Negative values in data passed to {estimator} (input X). {column} has {values} "
-            f"(first: {bad.value:g} in row {bad.row}). Hint: {hint}"
+            f"(first: {bad.value:g} in row {row}). Hint: {hint}"
         )
     if bad.rule == "missing":
         return f"Input X contains NaN. {estimator} found a missing value in {where}. Hint: {hint}"

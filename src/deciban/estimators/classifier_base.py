@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,8 +24,8 @@ from deciban.engines import (
     thread_count,
     to_host,
 )
-from deciban.errors import DecibanError, DecibanWarning, InputError
-from deciban.estimators.check_arguments import InvalidRowsError, check_X
+from deciban.errors import DecibanError, DecibanWarning, InputError, RowError, renumber_rows
+from deciban.estimators.check_arguments import check_X, describe_invalid_value
 from deciban.ledger import Block
 from deciban.metrics.calibration_fit import calibrate, check_method
 from deciban.persistence import Section
@@ -92,12 +92,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
         try:
             yield
         except InvalidValueError as bad:
-            bad.row = bad.row if weight is None else int(np.flatnonzero(to_host(weight))[bad.row])
-            raise self._make_error(bad) from None
+            with renumber_rows(None if weight is None else np.flatnonzero(to_host(weight))):
+                raise self._make_error(bad) from None
 
     def _make_error(self, bad: InvalidValueError) -> InputError:
         names = getattr(self, "feature_names_in_", None)
-        return InvalidRowsError(bad, type(self).__name__, names, self._hint, self.missing == "skip")
+        details = (type(self).__name__, names, self._hint, self.missing == "skip")
+        return RowError(partial(describe_invalid_value, bad, *details), bad.row)
 
     @property
     def _form(self) -> Any:

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, has_
 from deciban._typing import Array, Codes
 from deciban.docstrings import document
 from deciban.engines import encode
-from deciban.errors import DecibanWarning, InputError
-from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, number_rows, take_rows
+from deciban.errors import DecibanWarning, InputError, renumber_rows
+from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, take_rows
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.fold_estimators import FoldEstimator, FoldPlan, ScoresAndClasses, is_additive, make_fold_plan
 from deciban.estimators.generative_base import GenerativeClassifier
@@ -140,7 +140,7 @@ def out_of_fold(
     fold = np.full(len(codes), -1, dtype=np.int32)
     fold[present] = np.where(plan.is_scored, plan.fold, -1)
     kept = np.flatnonzero(present)
-    with number_rows(kept):
+    with renumber_rows(kept):
         scores, known = _score(est, classes, *drop_weightless_rows(rows, codes, weight), plan, wanted)
     if not present.all():
         scores, known = (scatter_rows([kept], [each], len(codes)) for each in (scores, known))
@@ -174,14 +174,14 @@ def _score_by_refits(
             return None
         learned = plan.learned_rows(f)
         weights = {} if weight is None else {"sample_weight": weight[learned]}
-        with number_rows(learned):
+        with renumber_rows(learned):
             fitted = clone(est).fit(take_rows(rows, learned), classes[codes[learned]], **weights)
         return fitted, np.unique(codes[learned]).astype(np.intp)
 
     def score(model: tuple[Any, NDArray[np.intp]], index: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
         fitted, present = model
         known = np.isin(np.arange(len(classes)), present)
-        with number_rows(index):
+        with renumber_rows(index):
             scores = _score_fitted(fitted, take_rows(rows, index), wanted)
         if scores.ndim == 2 and scores.shape[1] < len(classes):  # classes without rows are impossible
             every = np.full((len(scores), len(classes)), 0.0 if wanted == "posterior" else -np.inf)

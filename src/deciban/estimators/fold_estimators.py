@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from deciban._typing import Array, Codes
 from deciban.engines import is_sparse, thread_count
 from deciban.engines.dense import apply_by_fold
-from deciban.errors import DecibanWarning, InputError, UndefinedError
-from deciban.estimators.check_arguments import number_rows, take_rows
+from deciban.errors import DecibanWarning, InputError, UndefinedError, renumber_rows
+from deciban.estimators.check_arguments import take_rows
 from deciban.estimators.gaussian_estimators import GaussianClassifier
 from deciban.estimators.generative_base import GenerativeClassifier
 from deciban.estimators.naive_bayes import NaiveBayes
@@ -364,5 +364,5 @@ class FoldEstimator(fold_models.RefittableRows):
     def count_together(self, index: RowIndex) -> Ledger:
         """Return the ledger of these rows."""
         weight = None if self.weight is None else self.weight[index]
-        with number_rows(index):
+        with renumber_rows(index):
             return self._count(take_rows(self.rows, index), self.codes[index], weight)[0]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.engines import thread_count
-from deciban.errors import InputError, UndefinedError
+from deciban.errors import InputError, UndefinedError, renumber_rows
 from deciban.estimators.check_arguments import allow, check_labels, drop_weightless_rows, parse_prior
 from deciban.estimators.classifier_base import refuse_unsound_arguments
 from deciban.estimators.generative_base import GenerativeClassifier, make_generator
@@ -113,14 +113,16 @@ class NaiveBayes(GenerativeClassifier):
 
     def _summarise(self, X: Any, codes: NDArray[np.int32], weight: Array | None) -> Ledger:
         """Return the ledger of a table; where roles are not decided yet, it decides them, and `_columns` is set."""
+        present = None if weight is None else np.flatnonzero(weight)
         X, codes, weight = drop_weightless_rows(X, codes, weight)
         options = self._options(len(self.classes_))
         source, target, weights, classes = _append_classes(X, codes, len(self.classes_), weight)
         columns = self._columns or self._infer_columns(X)
         gathering = Task(source, target, columns, options, weights, classes).summariser(1)
         gathering.n_jobs = self.n_jobs
-        for _ in gathering.read(source):
-            pass
+        with renumber_rows(present):
+            for _ in gathering.read(source):
+                pass
         ledger, _ = gathering.total_and_folds
         if self._columns is None:
             decided, kept, _ = decide(Layout(tuple(columns)), ledger, options)

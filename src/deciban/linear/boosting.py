@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array, Codes
-from deciban.errors import DecibanWarning, InputError, UndefinedError
+from deciban.errors import DecibanWarning, InputError, UndefinedError, renumber_rows
 from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger import Ledger, Schema
 from deciban.ledger.statistic import place_classes
@@ -169,19 +168,15 @@ class Examples(NamedTuple):
         return np.ones(len(self.codes)) if self.weight is None else self.weight
 
     def take(self, index: NDArray[np.intp]) -> "Examples":
-        """Return these rows only."""
+        """Return these rows only.
+
+        >>> rows = Examples([np.eye(5)], np.zeros(5, dtype=np.int32), None)
+        >>> rows.take(np.array([1, 3])).take(np.array([1])).number.tolist()
+        [3]
+        """
         weight = None if self.weight is None else self.weight[index]
         number = index if self.number is None else self.number[index]
         return Examples([X[index] for X in self.parts], self.codes[index], weight, number)
-
-    @contextmanager
-    def number_rows(self) -> Iterator[None]:
-        """Raise errors about invalid values with the numbers of the rows."""
-        try:
-            yield
-        except engines.InvalidValueError as bad:
-            bad.row = bad.row if self.number is None else int(self.number[bad.row])
-            raise
 
 
 @dataclass(frozen=True)
@@ -314,7 +309,7 @@ def _iterate_rounds(
     for m in range(settings.rounds):
         weight = rows.weight if m == 0 else weighting.weight * mass
         with (
-            rows.number_rows(),
+            renumber_rows(rows.number),
             engines.part_of_work(steps),
         ):  # each pass may be small where all of them together are not
             model = GenerativeModel(assumption, summarise_weighted(assumption, schema, rows, weight, threads))
@@ -325,7 +320,7 @@ def _iterate_rounds(
                 yield model, result._replace(share=1.0), None  # a single learner has the score alone
             return
         if held is not None and held_scores is not None:
-            with held.number_rows():
+            with renumber_rows(held.number):
                 scores = held_scores.add(model, result.share, held.parts, threads)
             each = _compute_row_losses(scores, held, settings)
             losses.append(float(np.average(each, weights=held.weights)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import InputError, RowError
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
@@ -207,7 +207,8 @@ class TableSummariser:
                 with engines.part_of_work(steps):
                     return engines.summarise(need, X, codes, rows.weight, n_classes, 1)
             except engines.InvalidValueError as bad:
-                raise _invalid_value_error(bad, features[bad.column], int(rows.number[bad.row])) from None
+                describe = partial(_describe_invalid_value, bad, features[bad.column].column)
+                raise RowError(describe, int(rows.number[bad.row])) from None
             except engines.TooLargeError:
                 raise _too_large_error(columns, features) from None
 
@@ -337,12 +338,12 @@ def row_weights(batches: Sequence[Any], name: str, first: int) -> Array:
     return weight
 
 
-def _invalid_value_error(bad: engines.InvalidValueError, feature: Feature, row: int) -> InputError:
-    """Return the error of an invalid value, with its column, its row in the table, and a hint."""
-    where = f"column {feature.column!r} holds {bad.value:g} in row {row + 1}"
+def _describe_invalid_value(bad: engines.InvalidValueError, column: str, row: int) -> str:
+    """Return the message about an invalid value, with its column, its row in the table, and a hint."""
+    where = f"column {column!r} holds {bad.value:g} in row {row + 1}"
     if bad.rule == "negative":
-        return InputError(f"{where}; a count is never negative. Hint: {role_hint(feature.column, 'number')}")
-    return InputError(f"{where}, which is not finite. Hint: {BAD_CELLS_HINT}, or {role_hint(feature.column, 'skip')}")
+        return f"{where}; a count is never negative. Hint: {role_hint(column, 'number')}"
+    return f"{where}, which is not finite. Hint: {BAD_CELLS_HINT}, or {role_hint(column, 'skip')}"
 
 
 def _too_large_error(columns: Sequence[NDArray[Any]], features: Sequence[Feature]) -> InputError:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
-from deciban.errors import DecibanWarning, InputError, list_names
+from deciban.errors import DecibanWarning, InputError, RowError, list_names
 from deciban.formatting import format_count
 from deciban.sources.arrow_types import decode_dictionary, is_text, replace_columns
 from deciban.sources.date_formats import ORDERS, DateFormat
@@ -242,7 +243,8 @@ def read_converted(
                 converted = convert_batch(batch, wanted, plain)
             except BadCellError as bad:
                 is_csv = hasattr(find_base(source), "number_format")
-                raise bad.at(source.name, f"row {n_rows + bad.row + 1}", is_csv) from None
+                describe = partial(_describe_bad_cell, bad, source.name, is_csv)
+                raise RowError(describe, n_rows + bad.row) from None
             yield converted
             n_rows += batch.num_rows
         return
@@ -256,6 +258,11 @@ def read_converted(
         if found.columns and report not in reports:
             reports.add(report)
             warnings.warn(report, DecibanWarning, stacklevel=2)
+
+
+def _describe_bad_cell(bad: BadCellError, table: str, is_csv: bool, row: int) -> str:
+    """Return the message about a bad cell of a table in a row of this number."""
+    return str(bad.at(table, f"row {row + 1}", is_csv))
 
 
 def _drop_impossible(
