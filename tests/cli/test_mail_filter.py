@@ -1,5 +1,6 @@
 """`deciban mail filter`: a message passes whatever happens, byte for byte."""
 
+import fcntl
 import io
 import os
 import re
@@ -8,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -353,11 +355,13 @@ def test_a_signal_before_the_message_has_come_gives_nothing_and_asks_to_try_agai
     process = start_program("filter", "--store", store)
     process.stdin.write(NEW[:20])
     process.stdin.flush()
-    time.sleep(1)
+    while fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)) != bytes(4):  # until it has read what there is
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=60)
-    assert out == b""
-    assert process.returncode != 0
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (75, b"")
+    assert b"could not be read: ended by SIGTERM" in err
 
 
 def test_a_killed_filter_has_passed_nothing_or_all(store):
