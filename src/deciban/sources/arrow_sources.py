@@ -258,12 +258,11 @@ def convert_column_errors(name: str, hint: str = "") -> Iterator[None]:
             f"column {name!r} holds a lone surrogate, half of a character: {error}. "
             f"Hint: text.encode(errors='replace')"
         ) from None
-    except OverflowError:
-        raise InputError(
-            f"column {name!r} holds a whole number that does not fit into 64 bits. "
-            f"Hint: make the column floats or texts"
-        ) from None
-    except pa.ArrowException as error:
+    except (OverflowError, pa.ArrowException) as error:
+        if isinstance(error, OverflowError) or "too large to fit int64" in str(error):  # beside a double
+            raise InputError(
+                f"column {name!r} holds a whole number outside −2⁶³ to 2⁶³ − 1. Hint: make the column floats or texts"
+            ) from None
         raise InputError(f"column {name!r} mixes types: {str(error).splitlines()[0]}{hint}") from None
 
 
