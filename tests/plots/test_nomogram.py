@@ -102,8 +102,9 @@ def test_a_temperature_scales_every_mark():
             assert [t * mark.decibans for mark in a.marks] == pytest.approx([mark.decibans for mark in b.marks])
 
 
+@pytest.mark.parametrize("learner", [{"structure": "naive"}, {"learner": "logistic", "C": 1.0}], ids=str)
 @pytest.mark.parametrize("labels", [["ill", "well"], ["ill", "well", "unsure"]])
-def test_platt_scaling_keeps_the_sum_of_the_scales(labels):
+def test_platt_scaling_keeps_the_sum_of_the_scales(labels, learner):
     rng = np.random.default_rng(5)
     y = rng.integers(0, len(labels), 400)
     table = {
@@ -112,7 +113,7 @@ def test_platt_scaling_keeps_the_sum_of_the_scales(labels):
         "who": np.array(labels)[y].tolist(),
     }
     table["twice"] = table["n"]
-    model = deciban.train(table, target="who", calibrate="platt", structure="naive")
+    model = deciban.train(table, target="who", calibrate="platt", **learner)
     assert model.calibration.method == "platt"
     model = model.with_priors([0.6] + [0.4 / (len(labels) - 1)] * (len(labels) - 1))
     for row in range(0, 400, 37):
@@ -149,10 +150,21 @@ def test_what_does_not_add_up_is_refused():
 
 def test_texts_need_a_row():
     table = {"message": ["free prize", "lunch", "free", "noon"], "n": [1.0, 2.0, 1.5, 2.5], "y": ["spam", "ham"] * 2}
-    model = deciban.train(table, target="y", roles={"message": "text", "n": "number"}, judge=False)
+    table["m"] = [9.0, 5.0, 7.0, 8.0]
+    model = deciban.train(table, target="y", roles={"message": "text", "n": "number", "m": "number"}, judge=False)
     with pytest.raises(InputError, match="texts"):
         nomogram(model)
-    assert "message" in texts(nomogram(model, table), "name")
+    assert texts(nomogram(model, table), "name") == ["prior", "n", "m", "message", "total", "probability"]
+    assert texts(nomogram(model, table, most=1), "name") == ["prior", "n", "2 more", "total", "probability"]
+
+
+def test_classes_that_are_both_impossible_are_refused():
+    table = {"n": [1.0, 2.0, 4.0, 5.0, 7.0, 8.0], "y": [*"aabbcc"]}
+    model = deciban.train(table, target="y", roles={"n": "number"}, judge=False).with_priors([1, 0, 0])
+    for rows in (None, table):
+        with pytest.raises(InputError, match="prior of both 'b' and 'c' is 0"):
+            nomogram(model, rows, classes=("b", "c"))
+    assert "+∞" in texts(nomogram(model, table, classes=("a", "b")), "given")
 
 
 @pytest.mark.parametrize(("classes", "columns", "rows"), EXTREMES)

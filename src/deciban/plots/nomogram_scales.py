@@ -95,6 +95,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     if explanation is not None:
         classes = explanation.winner[0], explanation.runner_up[0]
     k, l = choose_pair(model, classes)
+    _refuse_impossible(model, k, l)
     slope, _ = model._scorer.linear_map()
     points = {} if explanation is None else _read_points(explanation, _get_platt_slope(model))
     placed = []
@@ -185,19 +186,28 @@ def _refuse_non_additive(model: Model) -> None:
         )
 
 
-def _make_scale(conditional: Conditional, k: int, l: int, t: float) -> Scale:
-    """Return the scale of a feature for k against l, without a row: finite evidence times the temperature t."""
+def _refuse_impossible(model: Model, k: int, l: int) -> None:
+    """Refuse two classes whose priors are both 0, which have no odds."""
+    if not model._scorer.solved.prior[[k, l]].any():
+        raise InputError(
+            f"the prior of both {model.classes[k]!r} and {model.classes[l]!r} is 0, so neither has odds against the "
+            f"other. Hint: name a class whose prior is above 0"
+        )
+
+
+def _make_scale(conditional: Conditional, k: int, l: int, slope: float) -> Scale:
+    """Return the scale of a feature for k against l, without a row: finite evidence times the calibration's slope."""
     if conditional.table is not None:
         names, scores = conditional.value_scores()
         with np.errstate(invalid="ignore"):
-            decibans = t * DECIBAN * (scores[k] - scores[l])
+            decibans = slope * DECIBAN * (scores[k] - scores[l])
         marks = tuple(Mark(float(d), shorten_value(name)) for d, name in zip(decibans, names) if math.isfinite(d))
         ends = [mark.decibans for mark in marks] or [0.0]
         return Scale(conditional.name, (Branch(min(ends), max(ends), marks),))
     x = np.linspace(*conditional.reach(SCALE_DEVIATIONS, (k, l)), SCALE_POINTS)
     x = np.unique(x.round()) if conditional.is_count else x
     scores = conditional.scores_at(x)
-    decibans = t * DECIBAN * (scores[:, k] - scores[:, l])
+    decibans = slope * DECIBAN * (scores[:, k] - scores[:, l])
     ranges = _split_at_extremum(decibans)
     branches = [_make_branch(x[i:j], decibans[i:j], conditional.is_count) for i, j in ranges]
     return Scale(conditional.name, tuple(branches))
