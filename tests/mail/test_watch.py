@@ -183,7 +183,7 @@ def test_nothing_is_marked_or_deleted(reader, notes, watcher):
 
 def test_state_that_makes_no_sense_is_a_first_look(reader, notes):
     reader.deliver("old", "Junk")
-    odd = {name: {"keys": 3, "unreadable": {"a": 1}} for name in reader.folders}
+    odd = {str(name): {"keys": 3, "unreadable": {"a": 1}} for name in reader.folders}
     for kept in ([], {"folders": [], "labels": 3}, {"folders": {"x": 1}, "labels": {"ab": 1}}, {"folders": odd}):
         notes.kept = json.dumps(kept)
         with notes.watcher() as watcher:
