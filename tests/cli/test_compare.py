@@ -1,6 +1,7 @@
 """`deciban compare` on the command line."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -30,6 +31,14 @@ def test_a_person_sees_a_table_the_curves_and_advice_on_80_columns(monkeypatch):
     assert any(line.split() == ["learner", "20", "80"] for line in lines)
     assert lines[-1].startswith(f"  deciban train {PATIENTS} --target diagnosis")
     assert all(len(line) <= 80 for line in lines[1:-1])
+
+
+def test_the_number_of_rows_held_out_has_its_thousands_separated(tmp_path):
+    rows = (f"{i * 37 % 100 + 30 * (i % 2)},{'ab'[i % 2]}\n" for i in range(6000))
+    (tmp_path / "many.csv").write_text("x,k\n" + "".join(rows))
+    options = ["--learners", "bayes", "--folds", "2", "--draws", "2", "--sizes", "100"]
+    out = done("compare", tmp_path / "many.csv", "--target", "k", *options).stdout
+    assert re.search(r"on 1 \d{3} rows held out, the mean of 2 draws", out)
 
 
 def test_the_command_of_a_tree_names_its_structure():

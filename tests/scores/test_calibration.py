@@ -101,6 +101,11 @@ def test_where_no_class_is_left_the_new_prior_decides():
     assert found.tolist() == [[-np.inf, 0.0]]
 
 
+def test_the_number_of_rows_has_its_thousands_separated():
+    text = str(Calibration(Temperature(0.5), np.zeros(2), 8632, 0.5, 0.25))
+    assert text.endswith("(log-loss of 8 632 rows held out: 0.5000 → 0.2500)")
+
+
 @pytest.mark.parametrize("name", MAPS)
 def test_a_calibration_is_read_as_it_was_written(name):
     K, found = MAPS[name]

@@ -62,7 +62,7 @@ def test_a_discriminative_learner_learns_a_sample_and_says_so(spark, monkeypatch
     local = deciban.train(table, target="diagnosis", learner="logistic", judge=False)
     np.testing.assert_allclose(whole.predict_proba(table).column(0), local.predict_proba(table).column(0), atol=1e-4)
     monkeypatch.setattr(table_pass, "MAX_SAMPLE_ROWS", 200)
-    with pytest.warns(DecibanWarning, match="fitted on this machine to 800 of 29.. rows, drawn at random"):
+    with pytest.warns(DecibanWarning, match="fitted on this machine to 800 of 2 9.. rows, drawn at random"):
         deciban.train(frame, target="diagnosis", learner="logistic", judge=False)
 
 

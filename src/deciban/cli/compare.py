@@ -91,7 +91,8 @@ def _show_comparison(comparison: Comparison, data: TableInput, as_json: bool, ti
     for note in (comparison_advice.describe_signs(comparison), comparison.measured, *comparison.notes):
         out.print_line(f"({note})")
     if comparison.growth is not None:
-        held_out = f"on {comparison.growth.held_out} rows held out, the mean of {comparison.growth.draws} draws"
+        rows = format_count(comparison.growth.held_out, "row")
+        held_out = f"on {rows} held out, the mean of {comparison.growth.draws} draws"
         out.print_heading("Accuracy % by rows learned", held_out)
         head, *body = comparison_advice.tabulate_curves(comparison)
         out.print_table(head, body, right=range(1, len(head)))

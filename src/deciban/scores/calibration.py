@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError, warn_caller
+from deciban.formatting import format_count
 from deciban.scores.explanation import DECIBAN, Explanation
 from deciban.scores.posterior import log_odds, normalise
 
@@ -152,7 +153,8 @@ class Calibration:
     def __str__(self) -> str:
         if np.isnan(self.after):
             return str(self.map)
-        return f"{self.map} (log-loss of {self.rows} rows held out: {self.before:.4f} → {self.after:.4f})"
+        rows = format_count(self.rows, "row")
+        return f"{self.map} (log-loss of {rows} held out: {self.before:.4f} → {self.after:.4f})"
 
 
 def warn_dropped(calibration: Calibration | None, hint: str) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from deciban._lazy import pa
 from deciban.docstrings import document
 from deciban.errors import InputError
+from deciban.formatting import format_count
 from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.schema import sort_classes
 from deciban.metrics.dependence import Dependence
@@ -105,8 +106,8 @@ def learning_curve(
         lines.append(prefixes.evaluate(replace(task, source=source), progress))
     numbers = lines[0][0]
     measured = (
-        f"{lines[0][1][0].rows} rows, drawn at random, were held out and scored by every model; each model learned "
-        f"the rows of the one before and more; probabilities are not calibrated"
+        f"{format_count(lines[0][1][0].rows)} rows, drawn at random, were held out and scored by every model; "
+        f"each model learned the rows of the one before and more; probabilities are not calibrated"
     )
     return LearningCurve(task.target, numbers, tuple(shares), tuple(line for _, line in lines), several, measured)
 
@@ -210,7 +211,7 @@ class Prefixes:
         for last, ledger in points.values():
             posterior = learn_up_to(trained.task, ledger, trained.sample, last).scores(rows, "log_posterior")
             card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
-            reports.append(card.report(trained.model.classes, f"{len(rows.codes)} rows held out"))
+            reports.append(card.report(trained.model.classes, f"{format_count(len(rows.codes), 'row')} held out"))
         return tuple(points), tuple(reports)
 
 

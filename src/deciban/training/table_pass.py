@@ -12,6 +12,7 @@ import numpy as np
 
 from deciban import engines
 from deciban.errors import DecibanWarning, InputError
+from deciban.formatting import format_count
 from deciban.ledger import Ledger
 from deciban.model.columns import Layout
 from deciban.model.matrices import Matrices, check_columns
@@ -82,10 +83,10 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     total, folds = summary.total_and_folds
     sample = _encode_sample(task, total, summary.sample, len(folds))
     if task.needs_rows and not summary.sample.is_complete:
-        n = len(summary.sample.keys)
+        n, n_learned = format_count(len(summary.sample.keys)), format_count(summary.n_learned, "row")
         warnings.warn(
-            f"learner={task.learner!r} was fitted on this machine to {n} of {summary.n_learned} rows, drawn at "
-            f"random. Hint: learner='bayes' learns all rows where they lie",
+            f"learner={task.learner!r} was fitted on this machine to {n} of {n_learned}, drawn at random. "
+            f"Hint: learner='bayes' learns all rows where they lie",
             DecibanWarning,
             stacklevel=5,
         )
