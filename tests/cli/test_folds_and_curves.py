@@ -83,7 +83,7 @@ def test_the_learning_curve_is_that_of_python(patients):
 def test_the_learning_curve_is_shown_as_a_table(patients):
     shown = done("learning", patients, *TARGET, "--numbers", "number").stdout.splitlines()
     curve = deciban.learning_curve(patients, target="diagnosis", numbers="number")
-    assert shown[1].split() == ["rows", "accuracy", "95", "%", "sure", "log-loss"]
+    assert shown[1].split() == ["rows", "accuracy", "95", "%", "interval", "log-loss"]
     assert [int(line.split()[0]) for line in shown[2 : 2 + len(curve.sizes)]] == list(curve.sizes)
 
 

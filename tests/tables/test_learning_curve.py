@@ -121,10 +121,18 @@ def test_a_larger_table_is_scored_by_as_many_rows_as_are_kept(monkeypatch):
     assert model.classes == [0, 1]
 
 
+def test_numbers_of_rows_have_their_thousands_separated():
+    table = {"x": np.arange(6000) % 7, "y": np.arange(6000) % 2}
+    curve = deciban.learning_curve(table, target="y", sizes=[100])
+    rows = f"1 {curve.held_out - 1000:03} rows"
+    assert curve.measured.startswith(f"{rows}, drawn at random, were held out")
+    assert str(curve.reports[0][0]).endswith(f"{rows} held out")
+
+
 def test_a_curve_tells_itself_in_words_and_to_programs():
     curve = deciban.learning_curve(table(), weights="w", sizes=[20, 60], flipped=[0, 0.1], **SETTINGS)
     head, *lines = str(curve).splitlines()[:5]
-    assert head.split() == ["flipped", "rows", "accuracy", "95", "%", "sure", "log-loss"]
+    assert head.split() == ["flipped", "rows", "accuracy", "95", "%", "interval", "log-loss"]
     assert [line.split()[:3] for line in lines] == [
         ["0", "%", "20"],
         ["0", "%", "60"],
