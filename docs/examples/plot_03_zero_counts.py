@@ -6,8 +6,8 @@ Fourteen days, and whether tennis was played (Mitchell, *Machine Learning*, 1997
 overcast, so by maximum likelihood :math:`p(\text{overcast} \mid \text{no}) = 0/5`, and one zero makes the whole
 product zero: on an overcast day tennis is *certain*, whatever the other columns say. A pseudo-count :math:`\alpha`
 is added to the count of every level, whether it was seen or not: :math:`\theta_{kv} = (n_{kv} + \alpha) / (n_k +
-\alpha V)`. It is the posterior mean under the prior :math:`\text{Dir}(\alpha, …, \alpha)`, and the mode (maximum a
-posteriori, MAP) under :math:`\text{Dir}(\alpha + 1, …, \alpha + 1)`; :math:`\alpha = 1` is Laplace's rule.
+\alpha V)`. It is the posterior mean under the prior :math:`\text{Dir}(\alpha, \ldots, \alpha)`, and the mode (maximum
+a posteriori, MAP) under :math:`\text{Dir}(\alpha + 1, \ldots, \alpha + 1)`; :math:`\alpha = 1` is Laplace's rule.
 """
 
 from importlib.resources import files
