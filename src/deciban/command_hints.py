@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 from deciban.errors import change_errors
 
 PYTHON_HINT = re.compile(
-    r" \((?:or |train\(…, )?(?:"
+    r" \((?:or |in Python: |train\(…, )?(?:"
     r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds|target"
     r"|header|names|quote|decimal|dates|bad_cells)="
-    r"|with_priors\()[^()]*\)+"
+    r"|(?:with_priors|deciban\.load)\()[^()]*\)+"
 )
 """The part of a hint, in brackets, that only helps in Python."""
 

@@ -265,9 +265,11 @@ def test_a_table_in_place_of_a_model_and_the_other_way_round(tmp_path, trained):
         words = refused(tmp_path, *arguments)
         assert "not a model file" in words
         assert "Hint: MODEL is a file that deciban train writes; DATA comes after it, if at all" in words
-    words = refused(tmp_path, "evaluate", trained, "--target", "diagnosis")
-    assert "is a model file, not a table" in words
-    assert "--model" in words
+    shutil.copy(trained, tmp_path / "m.jsonl")
+    for given in (trained, tmp_path / "m.jsonl"):
+        words = refused(tmp_path, "evaluate", given, "--target", "diagnosis")
+        assert "is a model file, not a table. Hint: deciban evaluate takes it by --model" in words
+        assert words.endswith("before DATA\n")
     for command in (["inspect", tmp_path / "none.deciban"], ["predict", tmp_path / "none.deciban", NEW]):
         assert "Hint: deciban train" in refused(tmp_path, *command)
 

@@ -170,3 +170,13 @@ def test_two_stars_in_the_address_of_a_storage_service_cross_folders(tmp_path):
     expected = {"**/*.csv": ["a.csv", "x/b.csv", "x/y/c.csv"], "*.csv": ["a.csv"], "x/*/*.csv": ["x/y/c.csv"]}
     for pattern, names in expected.items():
         assert list_remote(f"file://{tmp_path}/{pattern}") == [f"file://{tmp_path}/{name}" for name in names]
+
+
+@pytest.mark.parametrize("ending", ["deciban", "csv.gz", "json", "parquet", "txt", "xlsx", "db", "arrow", "arff"])
+def test_a_model_file_is_no_table_whatever_its_name(ending, tmp_path):
+    deciban.train(make_table(tmp_path / "n.csv", "csv"), target="y", judge=False).save(tmp_path / "m.deciban")
+    content = (tmp_path / "m.deciban").read_bytes()
+    path = tmp_path / f"m.{ending}"
+    path.write_bytes(gzip.compress(content) if ending.endswith(".gz") else content)
+    with pytest.raises(InputError, match=r"is a model file, not a table\. Hint: .*deciban\.load\(path\)"):
+        deciban.train(path, target="y")

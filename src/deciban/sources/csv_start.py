@@ -26,9 +26,6 @@ from deciban.sources.records import DELIMITERS, QUOTE_HINT, describe_encoding_fa
 from deciban.sources.source import NO_QUOTE, FileOptions, convert_read_errors, quote_path
 
 HEADER_BYTES = 1 << 20
-MODEL_FILE_START, MODEL_FILE_KEY = b'{"__metadata__":{"', b'"deciban":"'
-"""The first bytes of a model file after the length of its header, which takes 8, and a key within that header."""
-
 HEADER_HINT = "Hint: the first line names the columns"
 SAMPLE_BYTES = 1 << 16
 START_SAMPLE_ROWS = 100
@@ -137,9 +134,6 @@ def _read_text(path: str, original: str) -> tuple[str, bool]:
         raise InputError(f"{quote_path(original)} is empty. {HEADER_HINT}")
     with convert_read_errors(quote_path(original)), open_decompressed(path) as file:
         raw = bytes(file.read(HEADER_BYTES))
-    if raw[8:].startswith(MODEL_FILE_START) and MODEL_FILE_KEY in raw:
-        hint = "deciban evaluate takes a model by --model, and other commands take it before DATA"
-        raise InputError(f"{quote_path(original)} is a model file, not a table. Hint: {hint}")
     text = raw.decode("utf-8-sig", errors="replace")
     if "\0" in text[:1000]:
         even, odd = raw[:1000:2].count(0), raw[1:1000:2].count(0)

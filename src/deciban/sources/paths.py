@@ -75,6 +75,9 @@ ARFF_START = re.compile(rb"(?:\s|%[^\n]*+\n)*+@relation\b", re.IGNORECASE)
 FORMAT_MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"SQLite format 3\0": "sqlite", b"PK\3\4": "excel"}
 """The first bytes of files of some formats."""
 
+MODEL_FILE_START, MODEL_FILE_KEY = b'{"__metadata__":{"', b'"deciban":"'
+"""The first bytes of a model file after the length of its header, which takes 8, and a key within that header."""
+
 TEXT_TABLES = ("csv", "tsv")
 """The formats that options of tables in text files are for."""
 
@@ -157,6 +160,8 @@ def _check_formats(paths: Sequence[str], options: FileOptions) -> str:
         options.refuse_for(f"{shown}, read as {form}")
     if form in DOCUMENT_FORMATS and options.bad_cells != "error":
         raise InputError(f"bad_cells={options.bad_cells!r} is for tables, and {shown} is read as {form}")
+    for path in () if form == "text" else paths:  # of documents there may be very many files
+        _refuse_model_file(path)
     return form
 
 
@@ -171,14 +176,29 @@ def detect_format(path: str) -> str:
             return form
     if ending in UNREAD_ENDINGS:
         raise InputError(f"{path!r} is a spreadsheet of a kind that is not read. Hint: save it as .xlsx or as CSV")
-    with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
-        start = bytes(file.read(START_BYTES))
+    start = _read_start(path)
     for mark, form in FORMAT_MARKS.items():
         if start.startswith(mark):
             return form
     if ARFF_START.match(start):
         return "arff"
     return "jsonl" if start.lstrip()[:1] == b"{" else "csv"
+
+
+def _read_start(path: str) -> bytes:
+    """Return the first bytes of a file, decompressed."""
+    with convert_read_errors(quote_path(path)), open_decompressed(path) as file:
+        return bytes(file.read(START_BYTES))
+
+
+def _refuse_model_file(path: str) -> None:
+    """Refuse a model file, whatever the ending of its name."""
+    start = _read_start(path)
+    if start[8:].startswith(MODEL_FILE_START) and MODEL_FILE_KEY in start:
+        raise InputError(
+            f"{quote_path(path)} is a model file, not a table. Hint: deciban evaluate takes it by --model, and other "
+            f"commands take it before DATA (in Python: deciban.load(path))"
+        )
 
 
 def holds_documents(source: Any, options: FileOptions) -> bool:
