@@ -3,6 +3,8 @@
 import json
 import math
 from fractions import Fraction
+from functools import reduce
+from operator import add
 
 import numpy as np
 import pytest
@@ -278,31 +280,33 @@ def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monke
     assert not math.isnan(report.roc_auc)
     assert "1 row in 8, drawn at random" in str(report)
     assert report.roc_auc == pytest.approx(metrics.roc_auc_score(truth, log_posterior[:, 1]), abs=0.04)
-    assert (
-        ScoreSample.from_rows(log_posterior, truth).rows.number.tolist() == forwards.score_sample.rows.number.tolist()
-    )
+    kept = ScoreSample.from_rows(log_posterior, truth).rows
+    assert np.array_equal(kept.number, forwards.score_sample.rows.number)
 
 
 @pytest.mark.cases(None)
-@pytest.mark.parametrize(("n", "m"), [(6000, 6000), (600, 6000), (6000, 600), (2000, 20_000)])
-def test_of_two_samples_without_numbers_the_same_share_is_kept(n, m, monkeypatch):
+@pytest.mark.parametrize("sizes", [[6000] * 4, [600, 6000], [6000, 600], [2000, 20_000, 500, 9000], [300] * 7])
+def test_of_samples_without_numbers_the_same_share_is_kept(sizes, monkeypatch):
     monkeypatch.setattr(ranking, "MAX_KEPT_SCORES", 2000)
-    log_posterior, truth, _ = random_scores(2, False, False, n=n + m)
-    first, second = (ScoreSample.from_rows(log_posterior[part], truth[part]) for part in (slice(n), slice(n, None)))
+    log_posterior, truth, _ = random_scores(2, False, False, n=sum(sizes))
+    ranges = [slice(end - n, end) for n, end in zip(sizes, np.cumsum(sizes))]
+    samples = [ScoreSample.from_rows(log_posterior[rows], truth[rows]) for rows in ranges]
     empty = ScoreSample.from_rows(log_posterior[:0], truth[:0])
-    for both in (first + second, (empty + first) + (empty + second)):
-        kept, share = both.rows, 1 / 2**both.n_halvings
+    from_left, from_right = reduce(add, samples), reduce(lambda later, first: first + later, samples[::-1])
+    for every in (from_left, from_right, reduce(add, (empty + sample for sample in samples))):
+        kept, share = every.rows, 1 / 2**every.n_halvings
         assert 1000 < kept.log_posterior.size <= 2000
-        assert (kept.number < n).sum() == pytest.approx(n * share, abs=4 * (n * share) ** 0.5)
-        assert (kept.number >= n).sum() == pytest.approx(m * share, abs=4 * (m * share) ** 0.5)
+        for n, rows in zip(sizes, ranges):
+            found = ((rows.start <= kept.number) & (kept.number < rows.stop)).sum()
+            assert found == pytest.approx(n * share, abs=4 * (n * share) ** 0.5)
         assert (kept.log_posterior == log_posterior[kept.number]).all()
+    if max(sizes) <= 1000:  # none was halved before it was added
+        assert np.array_equal(from_left.rows.number, ScoreSample.from_rows(log_posterior, truth).rows.number)
 
 
 def test_rows_without_numbers_are_counted_as_they_come():
     log_posterior, truth, _ = random_scores(2, False, False, n=20)
-    ranks = ScoreSample.from_rows(log_posterior[:12], truth[:12]) + ScoreSample.from_rows(
-        log_posterior[12:], truth[12:]
-    )
+    ranks = reduce(add, (ScoreSample.from_rows(log_posterior[i:][:10], truth[i:][:10]) for i in (0, 10)))
     assert ranks.rows.number.tolist() == list(range(20))
     assert np.array_equal(ranks.rows.truth, truth)
 
