@@ -87,6 +87,13 @@ def test_many_values_of_the_normal_distribution_are_those_of_few(monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
+def test_values_of_the_normal_distribution_are_counted_over_all_classes(monkeypatch):
+    asked, choose = [], feature_strength._choose_normal_cdf
+    monkeypatch.setattr(feature_strength, "_choose_normal_cdf", lambda n: asked.append(n) or choose(n))
+    find_strengths(Gaussian(prior_rows=1.0, bounded=True), Moments.of(NUMBERS, Y, None, K))
+    assert asked == [2 * K * K * 3, 2 * K * K * 3 * feature_strength.DRAWS]  # two for each pair of classes and column
+
+
 def test_rates_are_as_strong_as_their_sum():
     part = Counts.of(COUNTS, Y, None, K)
     rate, x = Poisson().rates(part), np.arange(60)

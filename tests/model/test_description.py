@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import deciban
+from deciban.model import feature_summaries
 from deciban.model.description import _get_order
 from deciban.model.differences import find_differences
 
@@ -74,6 +75,19 @@ def test_a_level_seen_once_is_not_listed_first():
     table = {"pain": [*PAIN * 4, "odd"], "y": [*SICK * 4, "ill"]}
     says = train_model(table).describe().strongest[0].summaries
     assert "= odd" not in [summary.value for summary in says]
+
+
+def test_of_many_classes_the_intervals_of_those_with_most_evidence_alone_are_drawn(monkeypatch):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 60, 3000)
+    model = train_model({"a": np.where(rng.random(3000) < 0.3, y % 7, rng.integers(0, 7, 3000)).astype(str), "y": y})
+    drawn, compute_interval = [], feature_summaries._compute_interval
+    monkeypatch.setattr(feature_summaries, "_compute_interval", lambda *a: drawn.append(a) or compute_interval(*a))
+    few = model.describe().strongest[0].summaries
+    assert len(drawn) == feature_summaries.MAX_INTERVAL_CLASSES < 60
+    monkeypatch.setattr(feature_summaries, "MAX_INTERVAL_CLASSES", 60)
+    assert model.describe().strongest[0].summaries == few
+    assert len(drawn) == 40 + 60
 
 
 def test_numbers_are_summarised_by_means_with_standard_errors():
