@@ -291,6 +291,15 @@ def test_what_was_never_learned_cannot_be_forgotten_and_the_file_stays(tmp_path,
     assert mine.read_bytes() == before
 
 
+def test_commands_that_change_a_model_at_once_lose_nothing(tmp_path, model):
+    mine = shutil.copy(model, tmp_path / "mine.deciban")
+    some = part(tmp_path / "some.csv", ROWS[:50])
+    running = [program("add", mine, some, wait=False) for _ in range(3)]
+    assert [process.wait(300) for process in running] == [0, 0, 0]
+    assert deciban.load(mine).ledger.n_rows == 397 + 3 * 50
+    assert {file.name for file in tmp_path.iterdir()} == {"mine.deciban", "some.csv"}
+
+
 def test_diff_names_what_differs_and_nothing_else(tmp_path, model):
     other = tmp_path / "other.deciban"
     more = ["--as", "age=category", "--alpha", "2", "--prior", "uniform", "--no-judge"]

@@ -11,10 +11,13 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
+from pyarrow.csv import write_csv
 
 import deciban
+from deciban.cli import files
 from deciban.server import journal
-from deciban.server.journal import Entry, append_entry, read_entries, start_journal
+from deciban.server.journal import Entry, append_entry, lock_model, read_entries, start_journal
+from tests.cli.terminal import call
 from tests.server.serving import save_clinic, serve
 from tests.tables.clinic import as_text, patients
 
@@ -130,6 +133,24 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path):
         server.post(LEARN, OTHERS[:1])
         assert server.stop() == 0
     assert deciban.load(path).origin.rows_read == n_rows + learned + 1
+
+
+def test_the_command_add_does_not_overwrite_what_a_server_has_learned(tmp_path, monkeypatch):
+    path, _ = save_clinic(tmp_path)
+    before, more = path.read_bytes(), tmp_path / "more.csv"
+    write_csv(pa.Table.from_pylist(OTHERS[:5]), more)
+    monkeypatch.setattr(files, "MAX_LOCK_SECONDS", 0.1)
+    with lock_model(str(path), time.monotonic()):
+        assert "a server is writing" in call("add", path, more).stderr
+    journal_path, base = f"{path}.journal", journal.hash_file(str(path))
+    append_entry(journal_path, start_journal(journal_path, base), Entry({"operation": "learn"}, b"{}"))
+    refused = call("add", path, more)
+    assert refused.exit_code == 1
+    assert "a server has learned rows" in refused.stderr
+    assert path.read_bytes() == before
+    start_journal(journal_path, base)
+    assert call("add", path, more).exit_code == 0
+    assert path.read_bytes() != before
 
 
 @pytest.mark.thorough

@@ -85,7 +85,7 @@ def _show_rows(rows: list[RowExplanation], most: int) -> None:
 
 def _show_row(out: Screen, row: RowExplanation, most: int) -> None:
     """Print the prediction of a row, its arithmetic or else its evidence for one class, and values never seen."""
-    width = 20 if row.name is None else 30
+    width = 19 if row.name is None else 30
     truth = "" if row.truth is None else f"; true class: {shorten(str(row.truth), width)}"
     probability = format_probability(row.probability, is_certain=math.isinf(row.total))
     chance = f"{shorten(str(row.prediction), width)}, probability {probability}{truth}"

@@ -4,8 +4,10 @@
 models up.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any, Literal
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
-from deciban.cli.files import check_output, default_file, print_json, save
+from deciban.cli.files import check_output, default_file, lock_model_file, print_json, save
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
@@ -96,8 +98,10 @@ def forget(model: Path, output: str | None, **options: Any) -> None:
 
 def _update(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
     """Have a model learn or forget the rows of a table, save it, and print how many rows it has."""
-    with direct_role_hints_to_training(), open_table(options) as table:
-        out = output or str(path)
+    out = output or str(path)
+    is_changed = out != "-" and os.path.realpath(out) == os.path.realpath(path)
+    lock = lock_model_file(path) if is_changed else nullcontext()
+    with direct_role_hints_to_training(), open_table(options) as table, lock:
         check_output(out, table.paths)
         model = open_model(path)
         before = model.ledger.n_rows
