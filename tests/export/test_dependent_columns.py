@@ -123,6 +123,16 @@ def test_a_table_of_a_database_gives_the_same_model(name):
     assert ("all rows were read" in method) == ("tree" in name or "averaged" in name)
 
 
+@pytest.mark.parametrize("name", ["tree", "tree of pairs", "averaged one-dependence"])
+def test_pairs_are_counted_in_a_database_whose_columns_all_have_a_role(name):
+    roles = {"level": "category", "again": "category", "x": "number", "y": "binned"}
+    model = train_in_duckdb(roles=roles, judge=False, **MODELS[name])
+    local = deciban.train(ROWS, target="kind", roles=roles, judge=False, **MODELS[name])
+    assert [column.cells for column in model.columns] == [column.cells for column in local.columns]
+    assert all(column.cells for column in model.columns)
+    np.testing.assert_allclose(posterior(model, NEW_ROWS), posterior(local, NEW_ROWS), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("learner", ["logistic", "boosted"])
 def test_a_learner_that_needs_the_rows_of_a_database_says_that_it_read_them(learner):
     assert "all rows were read" in train_in_duckdb(learner=learner).held_out.measured

@@ -182,7 +182,8 @@ def plan(
     target = find_column(opened, target, "target")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
-    head = opened.head(HEAD_ROWS if _needs_first_rows(opened, [target, weights, *unlearned], roles, like) else 0)
+    needs_head = structure != "naive" or _needs_first_rows(opened, [target, weights, *unlearned], roles, like)
+    head = opened.head(HEAD_ROWS if needs_head else 0)
     _check_labels(head, target)
     if like is not None:
         found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
