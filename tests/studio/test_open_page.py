@@ -2,6 +2,7 @@
 
 import html
 import io
+import re
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -55,6 +56,20 @@ def test_the_page_shows_roles_reasons_missing_values_and_first_rows(studio):
     assert "60 rows, 3 columns" in page
     assert "missing" in page
     assert page.count("<td>plum</td>") == 4  # among the 8 first rows
+
+
+def test_an_estimated_number_of_rows_is_shown_as_one_until_all_rows_were_read(studio):
+    notes = ["short"] * 10_000 + ["a longer note " * 30] * 500
+    rows = "".join(f"{i % 7 + 3 * (i % 2)},{note},{'yn'[i % 2]}\n" for i, note in enumerate(notes))
+    studio.drop("notes.csv", f"x,note,class\n{rows}".encode())
+    for path in ("/open", "/look"):
+        page = studio.page(path)
+        assert re.search(r"\babout 3\d 000 rows", page, re.IGNORECASE)
+        assert "10 500 rows" not in page
+    studio.work("/train/start", learner="bayes")
+    for path in ("/open", "/train"):
+        assert "10 500 rows" in studio.page(path)
+        assert "about" not in re.search(r"notes.csv</b> · ([^<]*)", studio.page(path))[1]
 
 
 def test_a_role_and_the_target_are_changed_by_a_form(trained):

@@ -10,7 +10,9 @@ from typing import Any
 
 from deciban._lazy import pa
 from deciban.errors import InputError
+from deciban.formatting import format_count
 from deciban.sources.arrow_types import decode_dictionary
+from deciban.sources.document_files import TEXT
 from deciban.sources.row_views import RowRange
 from deciban.sources.source import ColumnReading, FileOptions, Source, SourceView, open_source
 
@@ -29,21 +31,25 @@ class DataSet:
     head: Any = field(repr=False)
     """An Arrow table of the first rows; of a file without types, as text."""
     n_rows: int | None
-    """The number of rows; None where it is not known before they are read."""
+    """The number of rows, which may be an estimate; None where it is not known before they are read."""
     example: str = ""
     """The name of the bundled table, if it is one."""
     labels: Mapping[int, str | None] = field(default_factory=dict)
     """The labels of rows, counted from 0, that were corrected; None: the row is to be learned no more."""
     labelled: str = ""
     """The column of the corrected labels."""
+    is_estimated: bool = False
+    """Whether `n_rows` is estimated from the size of the file, whose rows were not all read yet."""
 
     @classmethod
     def open(cls, path: str, name: str | None = None, example: str = "") -> DataSet:
         """Open a table; a file that cannot be read is an InputError."""
         source = open_source(path, None, FileOptions())
-        head = source.head(DESCRIBED_ROWS)
-        n_rows = head.num_rows if head.num_rows < DESCRIBED_ROWS else source.n_rows
-        return cls(path, name or path, tuple(source.columns), head, n_rows, example)
+        head, columns = source.head(DESCRIBED_ROWS), tuple(source.columns)
+        opened = cls(path, name or path, columns, head, head.num_rows, example)
+        if head.num_rows < DESCRIBED_ROWS:
+            return opened
+        return replace(opened, n_rows=source.n_rows, is_estimated=not source.typed or columns == (TEXT,))
 
     def source(self) -> Source:
         """Return the table with its corrected labels, to be read from its beginning."""
@@ -86,6 +92,19 @@ class DataSet:
             if not wanted or first > wanted[-1]:
                 break
         return found
+
+    @property
+    def row_count(self) -> str:
+        """The number of rows in words, an estimate in two digits; empty where it is not known.
+
+        >>> DataSet("a.csv", "a.csv", ("x", "y"), None, 32604, is_estimated=True).row_count
+        'about 33 000 rows'
+        """
+        if self.n_rows is None:
+            return ""
+        if self.is_estimated:
+            return f"about {format_count(float(f'{self.n_rows:.2g}'), 'row')}"
+        return format_count(self.n_rows, "row")
 
     @property
     def size_bytes(self) -> int:

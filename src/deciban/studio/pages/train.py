@@ -72,6 +72,7 @@ def _train(workspace: Workspace, learner: str, job: Job) -> str:
         if workspace.version != version:
             return "/train"
         workspace.learner = learner
+        workspace.data = replace(data, n_rows=model.origin.rows_read, is_estimated=False)
         name = workspace.name_model(data.stem if learner == "bayes" else f"{data.stem}-{learner}")
         workspace.set_model(model, name, model.held_out, list(job.warnings))
         workspace.trained_models.append(model)
