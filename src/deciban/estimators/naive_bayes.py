@@ -30,12 +30,10 @@ from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_sources import Frame
-from deciban.sources.arrow_types import is_text
-from deciban.sources.cell_conversion import parse_texts
-from deciban.sources.number_formats import PLAIN
 from deciban.sources.source import open_source
 from deciban.text import Words
 from deciban.text.words import PRESETS
+from deciban.training.cell_styles import parse_cells
 from deciban.training.column_roles import HEAD_ROWS, decide, infer_roles, rule_out_counts
 from deciban.training.joined_columns import join_columns, to_names
 from deciban.training.task import Task
@@ -134,9 +132,9 @@ class NaiveBayes(GenerativeClassifier):
         source = Frame(table)
         roles = {to_name(name): role for name, role in (self.roles or {}).items()}
         columns = infer_roles(source, source.head(HEAD_ROWS), (), roles, self.numbers)
-        countable = [column for column in columns if column.role == "countable"]
-        negative = [column.name for column in countable if (_read_numbers(table, column) < 0).any()]
-        columns = rule_out_counts(columns, negative)
+        countable = {column.name: column for column in columns if column.role == "countable"}
+        cells = ((name, parse_cells(table[name], column)) for name, column in countable.items())
+        columns = rule_out_counts(columns, [name for name, own in cells if (to_numbers(own, name) < 0).any()])
         if all(column.role == "skip" for column in columns):
             why = "; ".join(f"{column.name}: {column.reason}" for column in columns[:5])
             rows = "1 sample" if table.num_rows == 1 else f"{table.num_rows} samples"
@@ -292,14 +290,6 @@ class NaiveBayes(GenerativeClassifier):
     def quadratic_form(self) -> NoReturn:
         """Raise UndefinedError: columns of several kinds have no quadratic form."""
         self.linear_form()
-
-
-def _read_numbers(table: pa.Table, column: Column) -> Array:
-    """Return the numbers of a column, NaN where one is missing; texts are parsed by its format."""
-    cells = table[column.name].combine_chunks()
-    if is_text(cells.type):
-        cells = parse_texts(cells, PLAIN if column.format is None else column.format).values
-    return to_numbers(cells, column.name)
 
 
 def _to_table(estimator: Any, X: Any, names: Sequence[str] | None) -> pa.Table:

@@ -19,7 +19,7 @@ from deciban.errors import DecibanWarning, InputError, RowError, list_names
 from deciban.formatting import format_count
 from deciban.sources.arrow_types import decode_dictionary, is_text, replace_columns
 from deciban.sources.date_formats import ORDERS, DateFormat
-from deciban.sources.number_formats import PLAIN, NumberFormat, ParsedCells, infer_number_format
+from deciban.sources.number_formats import NumberFormat, ParsedCells, get_plain_format, infer_number_format
 from deciban.sources.row_views import find_base
 from deciban.sources.source import ColumnReading, Source, SourceView, role_hint
 
@@ -236,7 +236,7 @@ def read_converted(
     warning names them when the reading ends.
     """
     reports: set[str] | None = getattr(source, "reported_bad_cells", None)
-    plain, n_rows = getattr(source, "number_format", PLAIN), getattr(source, "first_row", 0)
+    plain, n_rows = get_plain_format(source), getattr(source, "first_row", 0)
     if reports is None:
         for batch in source.batches(wanted):
             try:

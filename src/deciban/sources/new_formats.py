@@ -16,7 +16,7 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.cell_conversion import parse_texts
 from deciban.sources.date_formats import DateFormat, infer_date_format
 from deciban.sources.markers import MISSING_NUMBERS
-from deciban.sources.number_formats import PLAIN, NumberFormat, infer_number_format, is_currency
+from deciban.sources.number_formats import PLAIN, NumberFormat, get_plain_format, infer_number_format, is_currency
 from deciban.sources.source import ColumnReading, Source
 
 FORMAT_ROWS = 1000
@@ -36,7 +36,7 @@ def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[
     adapted = dict(wanted)
     if not learned:
         return adapted
-    head, given = source.head(FORMAT_ROWS), getattr(source, "number_format", PLAIN)
+    head, given = source.head(FORMAT_ROWS), get_plain_format(source)
     for name, how in learned.items():
         texts = head.column(name)
         if not is_text(texts.type) or not len(texts.drop_null()):

@@ -139,6 +139,11 @@ PLAIN = NumberFormat()
 """Numbers as programs write them."""
 
 
+def get_plain_format(source: Any) -> NumberFormat:
+    """Return the format of those numbers of a source that come as texts and have no other."""
+    return getattr(source, "number_format", PLAIN)
+
+
 class ParsedCells(NamedTuple):
     """The values of cells, null where one is missing, and which texts are invalid; None where none is."""
 

@@ -189,9 +189,9 @@ class SourceView:
     @property
     def number_format(self) -> NumberFormat:
         """The format of plain numbers, where these come as texts."""
-        from deciban.sources.number_formats import PLAIN
+        from deciban.sources.number_formats import get_plain_format
 
-        return getattr(self.source, "number_format", PLAIN)
+        return get_plain_format(self.source)
 
     def trim(self, texts: Any) -> Any:
         """Return texts of cells that were read "as it is" as a reading with "text" gives them."""

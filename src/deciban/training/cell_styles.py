@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 from deciban._lazy import pa, pc
 from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.model.columns import Column
 from deciban.sources.arrow_cells import parse_dates
 from deciban.sources.arrow_texts import SPACES, replace_nulls, trim_texts
 from deciban.sources.arrow_types import is_text
@@ -26,6 +27,7 @@ from deciban.sources.number_formats import (
     MARK_PATTERNS,
     PLAIN,
     NumberFormat,
+    get_plain_format,
     infer_number_format,
     match_number,
     parse_number,
@@ -63,13 +65,24 @@ class CellStyle:
     @classmethod
     def of(cls, source: Source, dates: DateOrder, is_complete: bool) -> Self:
         """Return the style of a source's cells."""
-        plain: NumberFormat = getattr(source, "number_format", PLAIN)
+        plain = get_plain_format(source)
         max_invalid = 0.0 if getattr(source, "reported_bad_cells", None) is None else MAX_INVALID_SHARE
         return cls(source.typed, plain.decimal, bool(plain.thousands), dates, is_complete, max_invalid)
 
     def for_given_role(self) -> Self:
         """Return the style for a column whose role is given: any cells may be bad if some may."""
         return replace(self, is_complete=False, max_invalid=1.0 if self.max_invalid else 0.0)
+
+
+def parse_cells(cells: Any, column: Column, plain: NumberFormat = PLAIN) -> Any:
+    """Return the cells of a column as one array; texts that are numbers are parsed as the reader of rows parses them.
+
+    `plain` is the format of those that have no other. The level of 1.0 is 1 where the levels are numbers.
+    """
+    cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    if not is_text(cells.type) or (column.role in ("flag", "category") and not column.numeric):
+        return cells
+    return parse_texts(cells, column.format if isinstance(column.format, NumberFormat) else plain).values
 
 
 class WrittenNumbers(NamedTuple):

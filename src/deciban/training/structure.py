@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciban._lazy import pa
 from deciban.errors import InputError
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
-from deciban.sources.arrow_types import is_text
-from deciban.sources.cell_conversion import parse_texts
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.number_formats import PLAIN, NumberFormat
+from deciban.training.cell_styles import parse_cells
 from deciban.training.joined_columns import NUMBER_ROLES
 
 if TYPE_CHECKING:
@@ -84,15 +82,9 @@ def _can_have_cells(column: Column) -> bool:
 def _find_cells(
     column: Column, values: Any, n_cells: int, plain: NumberFormat = PLAIN
 ) -> tuple[float, ...] | tuple[str, ...]:
-    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell.
-
-    Texts are parsed as the reader of rows parses them: the level of 1.0 is 1, other texts have no cell.
-    """
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    is_level = column.role in ("flag", "category")
-    if is_text(values.type) and (column.numeric or not is_level):
-        values = parse_texts(values, column.format if isinstance(column.format, NumberFormat) else plain).values
-    if is_level:
+    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
+    values = parse_cells(values, column, plain)
+    if column.role in ("flag", "category"):
         return _find_frequent_levels(values, n_cells - 1)
     try:
         numbers = to_numbers(values, column.name)

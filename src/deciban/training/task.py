@@ -22,7 +22,7 @@ from deciban.sources.arrow_cells import format_label
 from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
-from deciban.sources.number_formats import PLAIN
+from deciban.sources.number_formats import get_plain_format
 from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, infer_roles
@@ -196,7 +196,7 @@ def plan(
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
         if structure != "naive":
-            columns = add_cells(columns, head, target, getattr(opened, "number_format", PLAIN))
+            columns = add_cells(columns, head, target, get_plain_format(opened))
     columns = columns if structure != "naive" else without_cells(columns)
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
@@ -293,7 +293,7 @@ def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, A
 
 
 def check_fold_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Check settings for a function whose models have no calibration and independent columns.
+    """Check the settings that a function has for `plan`: they name no calibration, and independent columns.
 
     Raise an InputError for another `calibrate` or `structure`, and return the settings without these two.
     """
