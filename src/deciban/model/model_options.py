@@ -233,8 +233,7 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
         x, y = a.roles.get(name, "absent"), b.roles.get(name, "absent")
         if x != y and {x, y} != {"skip", "absent"}:
             raise SchemaError(f"the two models differ in column {name!r}: {x} in one, {y} in the other. {LIKE_HINT}")
-    columns, others = ([replace(column, cells=()) for column in model.columns] for model in (a, b))
-    check_same_columns(columns, others, LIKE_HINT)
+    check_same_columns(a.columns, b.columns, LIKE_HINT)
     if a._layout.texts:
         a.options.words.refuse_other(b.options.words, LIKE_HINT)
     ignored = {"words"} if a._layout.levels or a._layout.texts else {"words", "markers"}
@@ -254,7 +253,7 @@ def combine_formats(columns: Sequence[Column], others: Sequence[Column]) -> tupl
 def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint: str) -> None:
     """Refuse two models that differ in the role, date parts, block or format of a column that both have, naming it.
 
-    Where one has no format, its values were numbers or dates already.
+    They may differ in its cells. Where one has no format, its values were numbers or dates already.
     """
     by_name = {column.name: column for column in others}
     for column, other in ((column, by_name.get(column.name, column)) for column in columns):
@@ -263,8 +262,6 @@ def check_same_columns(columns: Sequence[Column], others: Sequence[Column], hint
             difference = f"differ in column {column.name!r}: {column.role} in one, {other.role} in the other"
         elif column.parts != other.parts:
             difference = f"split the dates of column {column.name!r} into different parts"
-        elif column.cells != other.cells:
-            difference = f"count the dependence of column {column.name!r} on different cells"
         elif column.block != other.block:
             x, y = (", ".join(name for name in c.block if name != c.name) or "none" for c in (column, other))
             difference = f"join column {column.name!r} with different columns: {x} in one, {y} in the other"
