@@ -320,5 +320,5 @@ def test_weights_of_words_are_tried_without_a_chosen_pseudo_count():
 
 
 def test_a_table_with_one_row_of_each_class_is_refused():
-    with pytest.raises(InputError, match="no row has a class that rows outside its fold have"):
+    with pytest.raises(InputError, match="the rows of each class are all in one fold"):
         deciban.choose({"x": [1.0, 2.5], "y": ["p", "q"]}, target="y")

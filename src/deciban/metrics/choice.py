@@ -220,7 +220,7 @@ class SettingComparison:
         n, squares = self.weight.tolist()
         if not n:
             raise InputError(
-                "no row has a class that rows outside its fold have, so settings cannot be compared. Hint: more rows"
+                "the rows of each class are all in one fold, so no row can be scored. Hint: more rows, or other folds"
             )
         mean, rows, names = self.gaps / n, effective_rows(n, squares), list(self.cards)
         order = sorted(self._select_distinct(names), key=lambda i: mean[i])

@@ -21,14 +21,14 @@ def read_cells(batches: Sequence[Any], feature: Feature, n: int) -> list[Any]:
     columns = [_read_column(batches, name, feature, n) for name in feature.columns]
     if len(columns) == 1:
         return columns[0]
-    joined = ([format_in_six_digits(cell) for cell in cells] for cells in zip(*columns))
+    joined = ([format_cell_value(cell) for cell in cells] for cells in zip(*columns))
     return [None if None in cells else JOIN_SEPARATOR.join(map(str, cells)) for cells in joined]
 
 
-def format_in_six_digits(cell: Any) -> str | None:
+def format_cell_value(cell: Any) -> str | None:
     """Return a cell as text, a float in full if it is whole, else in six digits; None where it is missing.
 
-    >>> format_in_six_digits(1234567.0), format_in_six_digits(0.12345678), format_in_six_digits("full")
+    >>> format_cell_value(1234567.0), format_cell_value(0.12345678), format_cell_value("full")
     ('1234567', '0.123457', 'full')
     """
     if isinstance(cell, float):
@@ -40,7 +40,7 @@ def format_cell(batches: Sequence[Any], feature: Feature, row: int) -> str | Non
     """Return the cell of a row of these batches as text; None where it is missing, or there is no such row."""
     for batch in batches:
         if row < batch.num_rows:
-            return format_in_six_digits(read_cells([batch.slice(row, 1)], feature, 1)[0])
+            return format_cell_value(read_cells([batch.slice(row, 1)], feature, 1)[0])
         row -= batch.num_rows
     return None
 

@@ -18,7 +18,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.formatting import format_power, format_word
 from deciban.linear.fitted_model import FittedModel
-from deciban.model.cell_values import format_in_six_digits
+from deciban.model.cell_values import format_cell_value
 from deciban.model.columns import JOIN_SEPARATOR, Feature
 from deciban.model.parameter_tables import (
     FeatureParameters,
@@ -349,10 +349,10 @@ def _make_unit(
     """Return the unit of one cell, or of several that are joined."""
     chosen = [features[j] for j in columns]
     names, values = [f.name for f in chosen], [cells[f.name] for f in chosen]
-    what = ", ".join(f"{name} = {format_in_six_digits(value)}" for name, value in zip(names, values))
+    what = ", ".join(f"{name} = {format_cell_value(value)}" for name, value in zip(names, values))
     if len(chosen) == 1:
         return Unit(block, columns, what, names[0], values[0], log_ratio, chosen[0])
-    joined = JOIN_SEPARATOR.join(str(format_in_six_digits(value)) for value in values)
+    joined = JOIN_SEPARATOR.join(str(format_cell_value(value)) for value in values)
     return Unit(block, columns, what, JOIN_SEPARATOR.join(names), joined, log_ratio)
 
 

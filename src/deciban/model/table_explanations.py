@@ -17,7 +17,7 @@ from deciban import engines
 from deciban.errors import InputError, unknown_class_error
 from deciban.formatting import format_count
 from deciban.ledger.schema import NumberedNames
-from deciban.model.cell_values import format_in_six_digits, read_cells
+from deciban.model.cell_values import format_cell_value, read_cells
 from deciban.model.matrices import read_documents, stack_rows
 from deciban.model.unseen_values import UnseenValueMonitor
 from deciban.scorer import vocabularies
@@ -98,9 +98,7 @@ def explain_rows(
         result = _sum_words(model, result, [part.shape[1] for part in parts], batches)
     evidence, order = _sum_by_column(model, result.evidence)
     features, cells = [result.features[i] for i in order], read_table_cells(model, batches, len(result))
-    values = np.array([[format_in_six_digits(cell) for cell in row] for row in cells], dtype=object).reshape(
-        cells.shape
-    )
+    values = np.array([[format_cell_value(cell) for cell in row] for row in cells], dtype=object).reshape(cells.shape)
     return replace(
         result, evidence=evidence, features=features, values=_name_parents(model, features, values), cells=cells,
         unseen=_list_unseen(monitor, kept, features, values),

@@ -25,8 +25,14 @@ from deciban.scores.explanation import Reason, format_odds
 MAX_REASON_NAME_CHARACTERS = 46
 """The characters of a reason's name next to its bar."""
 
-WIDTH_INCHES, USUAL_NAME_CHARACTERS, CHARACTER_INCHES = 7.6, 34, 0.08
-"""The width of the picture for names of so many characters, and the additional width of each further one."""
+WATERFALL_WIDTH_INCHES = 7.6
+"""The width of the picture where the longest name has at most `USUAL_NAME_CHARACTERS`."""
+
+USUAL_NAME_CHARACTERS = 34
+"""The greatest number of characters of a name for which the picture has its usual width."""
+
+EXTRA_CHARACTER_INCHES = 0.08
+"""The additional width of the picture for each character of the longest name beyond the usual number."""
 
 BAR_PITCH_INCHES = 0.27
 """The distance between bars."""
@@ -73,7 +79,8 @@ def evidence(explanation: Explanation, row: int = 0, *, most: int = 12, ax: Any 
     bars = make_steps(explanation, row, most)
     if ax is None:
         further = max(0, max(len(step.name) for step in bars) - USUAL_NAME_CHARACTERS)
-        ax = style.make_axes(WIDTH_INCHES + CHARACTER_INCHES * further, BAR_PITCH_INCHES * len(bars) + 1.9)
+        width = WATERFALL_WIDTH_INCHES + EXTRA_CHARACTER_INCHES * further
+        ax = style.make_axes(width, BAR_PITCH_INCHES * len(bars) + 1.9)
     edge = _compute_axis_limits(bars)
     for place, step in enumerate(bars):
         _draw_bar(ax, place, step, edge)

@@ -140,7 +140,7 @@ def _compare_in_folds(
     which = trained.describe_sample(len(rows.codes))
     words = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
     is_calibrated = any(result.calibration is not None for result in results)
-    words += f"; calibrated without it too ({method})" if is_calibrated else "; not calibrated"
+    words += f"; probabilities calibrated ({method}) without that fold" if is_calibrated else "; not calibrated"
     return compare_candidates(
         trained.task.target, calibrated, rows.codes, rows.weight, known, trained.model.classes, words
     )

@@ -239,7 +239,7 @@ class TableFoldScores:
         return finished
 
     def calibrate(self, method: str | None, log_prior: Array | None = None) -> CalibrationResult:
-        """Fit a calibration to the rows, see `calibrate_rows`."""
+        """Fit a calibration to the rows, see `calibrate_rows` (without `log_prior` it is for these rows alone)."""
         return calibrate_rows(method, self.finish("log_posterior"), self.rows, self.known, log_prior)
 
     def scorecard(self, log_posterior: Array) -> Scorecard:
@@ -254,7 +254,8 @@ def calibrate_rows(
     """Fit a calibration to ln p(k|x) of rows that were each scored by a model without their fold.
 
     Of a row whose own class that model did not know (`known`, n×K) nothing is learned. Without a method, or with
-    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows.
+    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows;
+    where none is given, ln π_k = 0, with which the calibration cannot be used under another prior, nor in a model.
     """
     is_known = known[np.arange(len(rows.codes)), rows.codes]
     if method is None or (method == "auto" and not is_known.any()):
