@@ -244,6 +244,25 @@ def test_no_page_is_wider_than_a_phone(visit):
 
 
 @pytest.mark.thorough
+def test_long_names_make_no_page_wider_than_the_window(visit, tmp_path):
+    path = tmp_path / f"{'folder-with-a-name-' * 4}.csv"
+    path.write_text(
+        f"{'a_column_with_a_long_name_' * 4},class\n"
+        + "".join(f"{i % 7 + 3 * (i % 2)},{'the class of a plant with a long name ' * 3}{i % 2}\n" for i in range(60))
+    )
+    visit.page.fill("input[name=path]", str(path))
+    visit.page.click("form[action='/open/path'] button")
+    visit.page.wait_for_selector("text=Continue to Train")
+    visit.go("/train")
+    visit.train()
+    for width in (1280, 390):
+        visit.page.set_viewport_size({"width": width, "height": 844})
+        for page in PAGES:
+            visit.go(f"/{page.name}")
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, (page.name, width)
+
+
+@pytest.mark.thorough
 def test_the_studio_works_by_the_keyboard_alone(visit):
     press = visit.page.keyboard.press
     visit.page.focus("button[value=tennis]")
