@@ -14,6 +14,8 @@ import pytest
 import deciban
 from deciban.studio.look_pictures import KINDS
 from deciban.studio.pages import PAGES
+from deciban.studio.pages.compare import make_table
+from tests.metrics.test_comparison import compare_by_hits
 from tests.studio.studio_client import StudioClient, run_steps
 from tests.studio.trained_models import open_trained
 
@@ -172,6 +174,13 @@ def test_learners_are_compared_side_by_side(studio):
     assert "logistic" in page
     assert "Advice" in page
     assert studio.page("/compare/picture").startswith("<svg")
+
+
+def test_learners_are_tagged_as_the_advice_has_it():
+    found = compare_by_hits(("naive Bayes", 650, 0.6), ("logistic", 901, 0.993), ("boosted", 799, 0.75))
+    assert {each.name for each in found.level} == {"logistic", "boosted"}  # boosted predicts fewer rows correctly
+    tags = {line[0]: line[-1] for line in make_table(found)}
+    assert tags == {"Learner": "", "naive Bayes": "", "logistic": "recommended", "boosted": ""}
 
 
 def halve(studio):

@@ -43,7 +43,7 @@ async def show(request: Request) -> Response:
     first, second = (request.query_params.get(name, "") for name in ("first", "second"))
     found = await run(workspace, _compare_models, workspace, first, second)
     comparison = _get_comparison(workspace)
-    table = [] if comparison is None else _make_table(comparison)
+    table = [] if comparison is None else make_table(comparison)
     best = {} if comparison is None else comparison.best.arguments
     trainable = best.get("learner", "bayes") if best.keys() <= {"learner", "C"} else ""
     return render(
@@ -53,14 +53,17 @@ async def show(request: Request) -> Response:
 
 
 HEADS = {"": "", "calibr.": "calibration error", "params": "parameters"}
-SIGNS = {"→": "recommended", "≈": "as good"}
-"""The heads and signs of the table of the command, and the words that the page has for them."""
+"""The heads of the table of the command, and those that the page has in their place."""
 
 
-def _make_table(comparison: Any) -> list[list[str]]:
-    """Return the table of a comparison: a line for each learner, its sign in words at the end."""
+def make_table(comparison: Any) -> list[list[str]]:
+    """Return the table of a comparison: a line for each learner, at its end whether it is to be chosen.
+
+    "As good" are those that no other beats, in log-loss or in accuracy, as the advice has it.
+    """
     head, *lines = comparison_advice.tabulate_learners(comparison, False)
-    words = [[*line[1:], SIGNS.get(line[0].strip(), "")] for line in lines]
+    tags = {each.name: "as good" for each in comparison.unbeaten} | {comparison.best.name: "recommended"}
+    words = [[*line[1:], tags.get(line[1], "")] for line in lines]
     return [[*(HEADS.get(name, name).capitalize() for name in head[1:]), ""], *words]
 
 
