@@ -101,6 +101,18 @@ def test_units_of_columns_change_nothing():
         np.testing.assert_allclose(raw, standard, rtol=1e-7, atol=1e-9)
 
 
+def test_rows_of_weight_0_take_no_part_in_the_choice():
+    X, y = data()
+    rng = np.random.default_rng(0)
+    n = 7000  # more than are left out: the sample is of the other rows
+    both = np.concatenate([rng.normal(size=(n, 3)) * 1e5, X])
+    labels, weight = np.concatenate([rng.integers(0, 3, n), y]), np.repeat([0.0, 1.0], [n, len(y)])
+    given = {"covariance": "mixed", "shrinkage": "loo", "shrinkage_target": "diagonal"}
+    with_them, without = GaussianBayes(**given).fit(both, labels, weight), GaussianBayes(**given).fit(X, y)
+    assert (with_them.mixing_, with_them.shrinkage_) == (without.mixing_, without.shrinkage_)
+    np.testing.assert_array_equal(with_them.predict_proba(X), without.predict_proba(X))
+
+
 def test_few_rows_are_predicted_better_than_by_either_covariance_alone():
     rng = np.random.default_rng(1)
     y = np.arange(60) % 3

@@ -112,6 +112,27 @@ def test_with_all_components_the_density_is_that_of_the_columns():
     np.testing.assert_allclose(every, plain, rtol=1e-9)
 
 
+@pytest.mark.parametrize("m", [3, D])
+def test_directions_in_which_no_row_varies_are_no_components(m):
+    X, codes = rows(90)
+    X[:, 2:] = X[:, :2] @ [[2.0, -1.0], [0.5, 3.0]]
+    part = Scatter.of(X, codes, None, K)
+    every, two = (Gaussian("full", n_components=n).solve(part).log_likelihoods(X) for n in (m, 2))
+    np.testing.assert_array_equal(every, two)
+    Z = X[:, :2]
+    alone = Gaussian("full").solve(Scatter.of(Z, codes, None, K)).log_likelihoods(Z)
+    np.testing.assert_allclose(every - every[:, :1], alone - alone[:, :1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied", "mixed"])
+def test_a_class_far_away_leaves_the_covariances_as_they_are(shape):
+    X, codes = rows()
+    X[:, 1] = X[:, 0] + 0.01 * X[:, 1]
+    far = X + 1e6 * X.std(axis=0) * (codes == 2)[:, None]
+    form = Gaussian(shape).solve(statistic(shape, far, codes))
+    np.testing.assert_allclose(covariance(form), compute_expected(shape, X, codes), rtol=1e-7, atol=1e-9)
+
+
 @pytest.mark.parametrize("n", [5, 20, 300])
 def test_oas_is_that_of_scikit_learn(n):
     X, _ = rows(n, seed=n)

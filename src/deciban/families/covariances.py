@@ -18,7 +18,10 @@ ShrinkageTarget = Literal["diagonal", "spherical"]
 """The target of shrinkage, a diagonal matrix: the pooled variance of each column, or for all the mean of these."""
 
 EIGENVALUE_FLOOR = 1e-9
-"""Smallest eigenvalue allowed, with columns of unit variance, so that rank-deficient classes stay usable."""
+"""Smallest eigenvalue allowed, of columns with unit variance within classes: rank-deficient classes stay usable."""
+
+UNIT_SCALE = 1.0
+"""The variance assumed where no column varies, as after the first row."""
 
 MAX_CORRELATION_FLOOR = 0.5
 """Largest floor of the eigenvalues of correlations, however few rows they rest on."""
@@ -121,7 +124,7 @@ class PrincipalAxes:
 
     z = Aᵀ (x − c)/u, A d×m with orthonormal columns. Along the other d − m directions every class has the mean c
     and the variance `residual`, the mean of theirs (probabilistic PCA, Tipping & Bishop 1999), so they are no
-    evidence: the posterior of x is that of z.
+    evidence: the posterior of x is that of z. Directions in which the rows do not vary are always among the others.
     """
 
     axes: Array
@@ -131,14 +134,17 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, part: Scatter, centre: Array, unit: Array, m: int) -> Self:
-        """Return the m leading axes of a ledger's total covariance, within and between classes."""
+        """Return the m leading axes of a ledger's total covariance, or as many as it has directions, at least one."""
         n = part.moments.weight.max(axis=1)
         gap = (part.moments.mean + part.moments.rest - centre) / unit
         within = tied_covariance(part)[0] / unit / unit[:, None]
         total = within + (gap * divide(n, n.sum())[:, None]).T @ gap
         values, vectors = np.linalg.eigh(total)
-        d = len(values)
-        rest = max(float(values[: d - m].mean()), np.finfo(np.float64).eps * float(values[-1])) if m < d else 0.0
+        d, own, largest = len(values), np.diag(within), float(values[-1])
+        narrowest = float(np.where(own > 0, own, largest).min())
+        least = max(EIGENVALUE_FLOOR * narrowest, d * float(np.finfo(np.float64).eps) * largest)
+        m = min(m, max(1, int((values > least).sum())))
+        rest = (max(float(values[: d - m].mean()), least) or UNIT_SCALE) if m < d else 0.0
         return cls(np.ascontiguousarray(vectors[:, d - m :][:, ::-1]), unit, centre, rest)
 
     def project(self, part: Scatter) -> Scatter:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.families.covariances import (
+    UNIT_SCALE,
     PrincipalAxes,
     ShrinkageTarget,
     count_parameters_of_axes,
@@ -21,6 +22,7 @@ from deciban.families.covariances import (
 )
 from deciban.families.family import GAUSSIAN_PARAMETERS, Family, pool_empty
 from deciban.ledger import Moments, Needs, Scatter
+from deciban.ledger.moments import MEAN_ROUNDING_FRACTION
 from deciban.ledger.statistic import divide
 from deciban.scores import BoundedDiagonal, Diagonal, Full, LimitedFull, ScoreForm
 from deciban.scores.bounded_forms import CONTAMINATION
@@ -37,9 +39,6 @@ VARIANCE_FLOOR = 1e-12
 MAX_DEVIATIONS = 10.0
 """The number of standard deviations from the means of all classes beyond which a joined number counts as missing. At
 4.3, where the density of a class falls to that of gross errors, it cost 0.6 nats on a table of tumours."""
-
-UNIT_SCALE = 1.0
-"""The variance assumed where no column varies, as after the first row."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +130,10 @@ class Gaussian(Family):
             if self.covariance == "mixed":
                 own = (1 - self.mixing) * own + self.mixing * pooled
             raw = floor_correlations(own, part.weight)
-        total = total_variance(part.moments)
-        if not total.any():
+        if not total_variance(part.moments).any():
             return np.broadcast_to(UNIT_SCALE * np.eye(part.n_features), raw.shape).copy()
         shrunk = shrink_covariance(raw, rows, self.shrinkage, self.target_variances(pooled_variance(part.moments)))
-        return floor_eigenvalues(shrunk, positive_variance(total))
+        return floor_eigenvalues(shrunk, scale_variances(part.moments))
 
     def target_variances(self, pooled: Array) -> Array:
         """Return the variance of each column (…×d) towards which others are shrunk, from the pooled variances.
@@ -148,9 +146,8 @@ class Gaussian(Family):
 
     def principal_axes(self, part: Scatter, n_components: int) -> PrincipalAxes:
         """Return the principal axes of all rows, of columns in units of the deviations of the shrinkage target."""
-        total = total_variance(part.moments)
-        target = self.target_variances(pooled_variance(part.moments))
-        unit = np.sqrt(np.where(target > 0, target, positive_variance(total)))
+        target = self.target_variances(variance_within(part.moments))
+        unit = np.sqrt(np.where(target > 0, target, positive_variance(total_variance(part.moments))))
         return PrincipalAxes.of(part, pooled_mean(part.moments), unit, n_components)
 
     def variances(self, part: Moments) -> Array:
@@ -267,6 +264,21 @@ def pooled_mean(part: Moments) -> Array:
 def pooled_variance(part: Moments) -> Array:
     """Return s²_j = Σ_k M2_kj / Σ_k n_kj, the variance within classes."""
     return divide(part.m2.sum(axis=-2), np.broadcast_to(part.weight, part.mean.shape).sum(axis=-2))
+
+
+def variance_within(part: Moments) -> Array:
+    """Return s²_j, or 0 where it is no more than the rounding of means: the column is constant in each class."""
+    pooled, largest = pooled_variance(part), np.abs(part.mean).max(axis=-2, initial=0.0)
+    return np.where(np.sqrt(pooled) > MEAN_ROUNDING_FRACTION * largest, pooled, 0.0)
+
+
+def scale_variances(part: Moments) -> Array:
+    """Return the variance of each column within classes, or the total one where it does not vary within them.
+
+    The repair of covariances is relative to it: a class that lies 1e6 deviations away leaves it as it is.
+    """
+    within = variance_within(part)
+    return np.where(within > 0, within, positive_variance(total_variance(part)))
 
 
 def total_variance(part: Moments) -> Array:

@@ -201,10 +201,9 @@ def _score_mixed(
 
 def _find_min_eigenvalues(part: Scatter, form: Full) -> Array:
     """Return the least eigenvalue of each covariance of scaled columns; −1 where no column varies."""
-    total = total_variance(part.moments)
-    if not total.any():
+    if not total_variance(part.moments).any():
         return np.full(1, -1.0)
-    deviation = np.sqrt(gaussian.positive_variance(total))
+    deviation = np.sqrt(gaussian.scale_variances(part.moments))
     return np.linalg.eigvalsh(form.covariance / np.outer(deviation, deviation)).min(axis=1)
 
 

@@ -139,7 +139,8 @@ class CovarianceSearch:
             axes = family.principal_axes(self.part, most)
             part, z = axes.project(self.part), axes.transform(self.x)
             for m in (m for m in components if m is not None):
-                yield replace(family, n_components=m), part.take_features(np.arange(m)), z[:, :m]
+                kept = np.arange(min(m, z.shape[1]))
+                yield replace(family, n_components=m), part.take_features(kept), z[:, kept]
         if None in components:
             varying = np.flatnonzero(pooled_variance(self.part.moments) > 0)
             yield replace(family, n_components=None), self.part.take_features(varying), self.x[:, varying]
@@ -170,9 +171,13 @@ def _fill_pairs(part: Scatter) -> Scatter:
 
 
 def _sample_rows(X: Any, codes: Codes, weight: Array | None, part: Scatter, n_rows: int) -> tuple[Array, LeftOutRows]:
-    """Return those of a sample of rows that have all values and a class with other rows; their codes and weights."""
+    """Return those of a sample of rows that have all values and a class with other rows; their codes and weights.
+
+    Rows of weight 0 are no rows: the sample, and the mean of the weights, are those of the others.
+    """
     w = np.ones(len(codes)) if weight is None else to_host(weight)
-    index = sample_row_numbers(len(codes), max(1, n_rows))
+    present = np.flatnonzero(w)
+    index = present[sample_row_numbers(len(present), max(1, n_rows))]
     some: Any = to_host(X)[index]
     x = np.asarray(some.toarray() if is_sparse(some) else some, dtype=np.float64)
     known, w = np.asarray(to_host(codes))[index], w[index]
