@@ -136,11 +136,13 @@ def test_a_script_without_a_main_guard_can_use_processes(tmp_path):
 
 
 class Clock:
-    """A clock that only learning moves: each candidate takes the seconds that are given for it."""
+    """A clock that only learning moves: each candidate takes the seconds that are given for it; without them none."""
 
-    def __init__(self, monkeypatch, seconds):
+    def __init__(self, monkeypatch, seconds=None):
         self.now = 0.0
         monkeypatch.setattr(candidate_evaluation.time, "perf_counter", lambda: self.now)
+        if seconds is None:
+            return
         learn = candidates.CandidateTrainer.learn
 
         def learn_slowly(rows, candidate):
@@ -173,6 +175,35 @@ def test_the_slowest_learners_are_left_out_until_the_others_end_in_time(monkeypa
     missing = [name for name in ("Gaussian full", "Gaussian tied", "Gaussian diagonal") if name not in left]
     assert any("for lack of time" in note for note in found.notes) == bool(missing)
     assert all(name in " ".join(found.notes) for name in missing)
+
+
+def test_quick_learners_stay_where_another_has_taken_all_of_the_time(monkeypatch):
+    Clock(monkeypatch, {"naive Bayes": 0.1, "Gaussian full": 0.1, "Gaussian tied": 60.0})
+    found = compare(learners=["bayes", "full", "tied"], seconds=10, n_jobs=1)
+    assert found.names == ["naive Bayes", "Gaussian full"]
+    assert "left out, for lack of time (10 s): Gaussian tied" in found.notes
+
+
+def test_a_learner_that_would_take_too_long_learns_a_sixteenth_of_the_rows_only(monkeypatch):
+    clock, learned = Clock(monkeypatch), []
+
+    def fit(data, task):
+        learned.append((task.learner, len(data.rows.codes)))
+        clock.now += {"logistic": 0.05, "boosted": 0.001}[task.learner] * len(data.rows.codes)
+        return data.model
+
+    monkeypatch.setattr(candidates, "fit_learner", fit)
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=2000), "k": rng.choice(list("yn"), 2000)}
+    settings = {"learners": ["bayes", "logistic", "boosted"], "seconds": 30, "folds": 10, "n_jobs": 1}
+    found = deciban.compare(table, target="k", **settings)
+    assert "left out, for lack of time (30 s): logistic" in found.notes  # 90 s a fold
+    assert "boosted gives every row the probabilities of naive Bayes, and is left out" in found.notes
+    assert [n for learner, n in learned if learner == "logistic"] == [112]
+    trial, *folds = [n for learner, n in learned if learner == "boosted"]
+    assert trial == 112
+    assert folds == pytest.approx([1800] * 10, abs=2)
+    assert clock.now < 30
 
 
 @pytest.mark.parametrize(("seconds", "draws"), [(9 + 18.5, 3), (9 + 12.5, 2), (9 + 11.0, None), (9.5, None)])
