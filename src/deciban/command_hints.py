@@ -8,10 +8,23 @@ from deciban.errors import change_errors
 PYTHON_HINT = re.compile(
     r" \((?:or |in Python: |train\(…, )?(?:"
     r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds|target"
-    r"|header|names|quote|decimal|dates|bad_cells)="
+    r"|header|names|quote|decimal|dates|bad_cells|structure)="
     r"|(?:with_priors|deciban\.load)\()[^()]*\)+"
 )
 """The part of a hint, in brackets, that only helps in Python."""
+
+ARGUMENT = re.compile(
+    r"(?<![\w=])(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|\b(alpha|blocks|C|calibrate|classes|covariance|flipped|folds|groups|learners?|most|n_jobs|numbers|order|reject|sizes|structure|where)"
+    r"=(?:'([^']*)'|\[([^\]]*)\]|(\w+(?:\.\w+)?))"
+)
+"""A quoted text; or an argument of Python that is also an option: its name, and its value (text, list or number)."""
+
+CALL = re.compile(r"\b(train|evaluate|compare)\((?:…|\.\.\.), ([^()]*)\)")
+"""A call of Python that is also a command, and its arguments."""
+
+OPTION_NAMES = {"blocks": "join", "n_jobs": "jobs"}
+"""The names of options that differ from those of the arguments."""
 
 COMMAND_WORDING = {"column= one of": "--column, one of", "describe() summarises": "deciban inspect summarises"}
 """Words of hints for Python, and what replaces them on the command line."""
@@ -27,11 +40,25 @@ def adapt_hint(message: str) -> str:
     'not read. Hint: --encoding latin-1'
     >>> adapt_hint("Hint: with_priors('empirical') first")
     'Hint: train with --prior empirical'
+    >>> adapt_hint("structure='tan' has no curve. Hint: sizes=[2, 3], or evaluate(…, folds='loo')")
+    '--structure tan has no curve. Hint: --sizes 2,3, or deciban evaluate --folds loo'
+    >>> adapt_hint("column 'a C=1' has one level")
+    "column 'a C=1' has one level"
     """
     what, hint, advice = message.partition("Hint: ")
     for python, command in COMMAND_WORDING.items():
         advice = advice.replace(python, command)
-    return what + hint + PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
+    advice = PRIORS_HINT.sub(r"train with --prior \1", PYTHON_HINT.sub("", advice))
+    return ARGUMENT.sub(_format_option, CALL.sub(r"deciban \1 \2", what + hint + advice))
+
+
+def _format_option(argument: re.Match[str]) -> str:
+    """Return the option for an argument of Python, or a quoted text, perhaps the name of a column, as it is."""
+    name, text, items, number = argument.groups()
+    if name is None:
+        return argument[0]
+    value = text or number or (items or "").replace("'", "").replace(", ", ",")
+    return f"--{OPTION_NAMES.get(name, name)} {value}"
 
 
 def direct_role_hints_to_training() -> AbstractContextManager[None]:

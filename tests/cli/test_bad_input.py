@@ -417,3 +417,33 @@ def test_a_column_that_a_format_has_no_place_for_is_refused_in_words(tmp_path, t
     )  # fmt: skip
     assert "cannot be written in this format" in words
     assert "--debug" not in words
+
+
+@pytest.mark.parametrize("words", [
+    ["evaluate", "--folds", "loo", "--calibrate", "auto"], ["evaluate", "--folds", "loo", "--groups", "patient"],
+    ["evaluate", "--groups", "diagnosis"], ["learning", "--sizes", "9999"], ["train", "--covariance", "mixed"],
+    ["train", "--structure", "tan", "--learner", "logistic"], ["train", "--learner", "evidence", "--C", "inf"],
+    ["train", "--join", "age"], ["train", "--join", "age,cough"], ["train", "--learner", "boosted", "--C", "1"],
+    ["train", "--prior", "flu=0.7,cold=0.7,pneumonia=0.1"], ["train", "--prior", "flu=0.7,gold=0.3"],
+])  # fmt: skip
+def test_errors_of_commands_have_no_python(tmp_path, words):
+    command, *options = words
+    more = ["-o", tmp_path / "m"] if command == "train" else []
+    result = call(command, PATIENTS, "--target", "diagnosis", *options, *more)
+    assert result.exit_code
+    assert not re.search(r"\w=['\[{]|\w=\w+[.)]|\(…|\(\.\.\.|[{\[]'", result.stderr), result.stderr
+
+
+def test_warnings_of_commands_have_no_python(tmp_path):
+    model = tmp_path / "m.deciban"
+    done("train", PATIENTS, "--target", "diagnosis", "--calibrate", "platt", "-o", model)
+    warning = done("add", model, PATIENTS).stderr
+    assert "Hint: train on all rows" in warning
+    assert "(..." not in warning
+
+
+def test_the_name_of_a_folder_is_no_file_to_write(tmp_path):
+    result = call("train", PATIENTS, "--target", "diagnosis", "-o", f"{tmp_path}/models/")
+    assert result.exit_code == 1
+    assert "is the name of a folder" in result.stderr
+    assert not (tmp_path / "models").exists()

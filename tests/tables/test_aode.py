@@ -98,7 +98,7 @@ def test_the_command(tmp_path):
     assert "dependence" in done("explain", tmp_path / "m", tmp_path / "t.csv", "--work", "--rows", "1").stdout
     refused = call("export", tmp_path / "m", "--to", "sql")
     assert refused.exit_code == 1
-    assert "learner='aode'" in refused.stderr
+    assert "(--learner aode) cannot be exported" in refused.stderr
 
 
 @pytest.mark.parametrize("kind", ["one column", "constant", "all missing"])

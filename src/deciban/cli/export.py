@@ -5,18 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from deciban.cli import options as a
+from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import atomic_file, check_output
 from deciban.cli.parser import DEBUG, choice, command, flag, in_section, list_option, option
 from deciban.errors import UsageError
+from deciban.formatting import format_count
 from deciban.load_model import open_model
 
 SQL_DEFAULTS: Mapping[str, Any] = {
     "dialect": "duckdb", "table": "data", "schema": None, "keys": (), "evidence": False, "classes": None,
 }  # fmt: skip
 """The options that are for SQL alone, and their defaults."""
+
+FORM_NAMES: Final = {"sql": "SQL", "onnx": "an ONNX model", "js": "an ES module", "json": "the score form as JSON"}
+"""The forms of an export, as messages name them."""
 
 
 @command(
@@ -63,6 +68,7 @@ def export(model: Path, to: str, output: str | None, tokens: Sequence[str] | Non
         return
     with atomic_file(output) as unfinished:
         unfinished.write_bytes(raw)
+    print_stderr(f"{output}: {FORM_NAMES[to]}, {format_count(len(raw), 'byte')}")
 
 
 def parse_tokens(given: Sequence[str], texts: Sequence[str]) -> dict[str, str]:

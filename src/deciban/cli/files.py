@@ -35,6 +35,8 @@ def check_output(path: str | Path, inputs: Sequence[str | Path] = ()) -> None:
     from deciban.atomic_write import check_writable
 
     target = Path(os.path.realpath(path))
+    if str(path).endswith(os.sep):
+        raise InputError(f"cannot write {str(path)!r}: it is the name of a folder. {HINT}")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}. {HINT}")
     try:

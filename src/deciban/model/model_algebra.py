@@ -145,7 +145,7 @@ class ModelAlgebra(RenamedAttributes):
                 f"Hint: with_priors('empirical') first"
             )
         scorer = GenerativeModel(self.options.assumption(self._layout), ledger)
-        warn_dropped(self.calibration, "Hint: train(..., calibrate=...) with all rows fits another")
+        warn_dropped(self.calibration, "Hint: train on all rows, which calibrates again")
         self._scorer, self.held_out, self._quality = scorer, None, None
         self.__dict__.pop("_labels", None)
 

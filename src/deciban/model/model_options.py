@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from deciban.errors import InputError, SchemaError
+from deciban.errors import InputError, SchemaError, list_names
 from deciban.families.binned import Binned
 from deciban.families.count_families import Poisson
 from deciban.families.family import ClassPrior, Family, broadcast_alpha
@@ -175,10 +175,12 @@ def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
         if label not in named:
             raise InputError(f"no prior is given for class {label!r}. Hint: name every class")
         if label not in map(str, classes):
-            raise InputError(f"a prior is given for {label!r}, which is none of the classes {list(classes)}")
+            shown = list_names([str(name) for name in classes])
+            raise InputError(f"a prior is given for {label!r}, which is none of the classes: {shown}")
     total = sum(named.values())
     if not all(0 <= share < float("inf") for share in named.values()) or abs(total - 1) > 1e-9:
-        raise InputError(f"the shares of the classes must be ≥ 0 and add up to 1, not {named} (sum {total:g})")
+        shown = list_names([f"{label} {share:g}" for label, share in named.items()])
+        raise InputError(f"the shares of the classes must be ≥ 0 and add up to 1, not {shown} (sum {total:g})")
     return ClassPrior("given", given=tuple(named[str(label)] for label in classes))
 
 

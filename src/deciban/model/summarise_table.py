@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError, RowError
+from deciban.errors import InputError, RowError, list_names
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
@@ -160,8 +160,9 @@ class TableSummariser:
         at = int(np.argmax(codes == len(self.declared)))
         label = [label for batch in batches for label in batch.column(self.target).to_pylist()][at]
         raise InputError(
-            f"column {self.target!r} holds {label!r} in row {self.n_read + at + 1}, which is none of the classes "
-            f"{list(self.declared)}. Hint: name it among the classes, or leave such rows out"
+            f"column {self.target!r} holds {label!r} in row {self.n_read + at + 1}, which is none of the classes: "
+            f"{list_names([str(name) for name in self.declared])}. "
+            f"Hint: name it among the classes, or leave such rows out"
         )
 
     def _count(self, rows: Rows) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._lazy import pa
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import InputError, list_names
 from deciban.formatting import format_count
 from deciban.ledger import Needs, Statistic
 from deciban.ledger.extremes import Extremes
@@ -88,7 +88,8 @@ class GroupReader:
         if declared is not None and (codes == len(declared)).any():
             label = labels[int(np.argmax(codes == len(declared)))].as_py()
             raise InputError(
-                f"column {self.summariser.target!r} holds {label!r}, which is none of the classes {list(declared)}. "
+                f"column {self.summariser.target!r} holds {label!r}, which is none of the classes: "
+                f"{list_names([str(name) for name in declared])}. "
                 f"Hint: name it among the classes, or leave such rows out"
             )
         return codes

@@ -138,7 +138,7 @@ class Split:
             raise InputError(f"folds must be a whole number of at least 2, or 'loo' (each row alone), not {folds!r}")
         if groups is not None or order is not None:
             name = "groups" if groups is not None else "order"
-            raise InputError(f"'loo' leaves out each row alone, so {name} has no meaning. Hint: folds=10 with {name}")
+            raise InputError(f"'loo' leaves out each row alone, so {name} has no meaning. Hint: folds=10")
         return cls(None)
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError, did_you_mean, list_names
 from deciban.model.columns import JOIN_SEPARATOR, JOINABLE_ROLES, OPEN_ROLES, Column, Role, to_name
 from deciban.model.model_options import JOINT_COVARIANCES
 from deciban.sources.source import role_hint
@@ -76,7 +76,7 @@ def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[
         if not is_list or not all(isinstance(name, str) for name in block):
             raise InputError(wrong)
         if len(block) < 2:
-            raise InputError(f"a block joins two columns or more, not {list(block)}. Hint: leave it out")
+            raise InputError(f"a block joins two columns or more, not {list_names(block)}. Hint: leave it out")
         for name in block:
             if name not in known:
                 near = did_you_mean(name, [*known])
@@ -109,7 +109,7 @@ def _check_kinds(block: tuple[str, ...], columns: Sequence[Column]) -> None:
         raise InputError(
             f"columns {number.name!r} ({number.role}) and {level.name!r} ({level.role}) are of different kinds: "
             f"numbers are joined with numbers, flags and categories with each other. "
-            f"Hint: {role_hint(number.name, 'category')} takes its values as names, or leave one out of {list(block)}"
+            f"Hint: {role_hint(number.name, 'category')} takes its values as names, or leave one of the block out"
         )
 
 
