@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from deciban._lazy import pa
 from deciban.errors import InputError, list_names
+from deciban.formatting import format_count
 from deciban.sources.document_files import Decoding
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, quote_path, take_batches
 
@@ -124,8 +125,8 @@ def _read_lines(path: str, decoding: Decoding) -> Iterator[tuple[int, str]]:
                 yield number, text
         if len(unfinished) > MAX_LINE_CHARACTERS:
             raise InputError(
-                f"line {number + 1} of {quote_path(path)} is longer than {MAX_LINE_CHARACTERS:,} characters. "
-                f"Hint: is it an ARFF file?"
+                f"line {number + 1} of {quote_path(path)} is longer than "
+                f"{format_count(MAX_LINE_CHARACTERS, 'character')}. Hint: is it an ARFF file?"
             )
 
 

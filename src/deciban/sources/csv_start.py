@@ -18,6 +18,7 @@ from itertools import islice, pairwise
 from typing import Literal
 
 from deciban.errors import InputError
+from deciban.formatting import format_count
 from deciban.sources.arrow_texts import SPACES
 from deciban.sources.document_files import open_decompressed
 from deciban.sources.markers import MISSING_NUMBERS
@@ -166,7 +167,8 @@ def _parse_first_line(line: str, delimiter: str, quote: str, is_cut: bool, path:
     if not line.strip():
         raise InputError(f"the first line of {quote_path(path)} is empty. {HEADER_HINT}")
     if is_cut:
-        raise InputError(f"the first line of {quote_path(path)} is longer than {HEADER_BYTES:,} bytes. {HEADER_HINT}")
+        most = format_count(HEADER_BYTES, "byte")
+        raise InputError(f"the first line of {quote_path(path)} is longer than {most}. {HEADER_HINT}")
     if quote != NO_QUOTE and line.count(quote) % 2:
         raise InputError(
             f"the header of {quote_path(path)} opens a quote that is not closed within {len(line)} characters. "
@@ -178,7 +180,8 @@ def _parse_first_line(line: str, delimiter: str, quote: str, is_cut: bool, path:
         raise InputError(f"the first line of {quote_path(path)} cannot be read: {error}. {HEADER_HINT}") from None
     if len(cells) > MAX_COLUMNS:
         raise InputError(
-            f"the first line of {quote_path(path)} names {len(cells):,} columns; at most {MAX_COLUMNS:,} are read. "
+            f"the first line of {quote_path(path)} names {format_count(len(cells), 'column')}; "
+            f"at most {format_count(MAX_COLUMNS)} are read. "
             f"Hint: a Parquet file, or a sparse matrix and an estimator"
         )
     return cells

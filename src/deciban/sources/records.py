@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from deciban.formatting import format_count
 from deciban.sources.document_files import open_decompressed
 from deciban.sources.source import NO_QUOTE, convert_read_errors, quote_path
 from deciban.sources.utf8_copies import describe_invalid_byte
@@ -113,12 +114,13 @@ def _describe_fault(record: bytes, record_number: int, form: RecordForm) -> str 
         return fault
     cells, has_bad_quotes = split_cells(record.decode(errors="replace"), form.delimiter, form.quote)
     cannot = f"cannot be read in line {record_number}:"
+    most = format_count(MAX_RECORD_BYTES, "byte")
     if has_bad_quotes and is_long:
-        return f"{cannot} a quote is not closed within {MAX_RECORD_BYTES:,} bytes. {QUOTE_HINT}"
+        return f"{cannot} a quote is not closed within {most}. {QUOTE_HINT}"
     if has_bad_quotes:
         return f"{cannot} a quote is not closed, or text follows the closing quote. {QUOTE_HINT}"
     if is_long:
-        return f"{cannot} the line is longer than {MAX_RECORD_BYTES:,} bytes. Hint: Parquet files have no such bound"
+        return f"{cannot} the line is longer than {most}. Hint: Parquet files have no such bound"
     n = form.n_columns
     if record and (len(cells) < n or any(cells[n:])):  # DuckDB takes no empty cells beyond for data
         return (

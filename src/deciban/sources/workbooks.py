@@ -14,6 +14,7 @@ from xml.etree.ElementTree import iterparse
 
 from deciban._lazy import pa
 from deciban.errors import DecibanError, InputError, MissingExtraError
+from deciban.formatting import format_count
 from deciban.sources.markers import MarkerCounts
 from deciban.sources.source import ColumnReading, FileOptions, FileSource, choose_table, error_summary, quote_path
 from deciban.sources.typed_cells import convert_columns, join_parts, to_column
@@ -118,8 +119,9 @@ def _check_archive(path: str) -> None:
         is_dense = part.file_size > MIN_RATIO_BYTES and part.file_size > MAX_RATIO * max(1, part.compress_size)
         if part.file_size > limit or is_dense:
             raise InputError(
-                f"{quote_path(path)} is not read: its part {part.filename!r} has {part.compress_size:,} bytes, and "
-                f"{part.file_size:,} once it is unpacked. Hint: save it again, or as CSV"
+                f"{quote_path(path)} is not read: its part {part.filename!r} has "
+                f"{format_count(part.compress_size, 'byte')}, and {format_count(part.file_size)} once it is "
+                f"unpacked. Hint: save it again, or as CSV"
             )
 
 
