@@ -11,6 +11,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources.database import open_query
 from deciban.sources.remote_files import list_remote
 from deciban.sources.source import FileOptions, open_source
 
@@ -144,6 +145,27 @@ def test_a_path_that_looks_like_an_address_is_a_path_and_no_network_is_used(kind
     assert rows(open_source(f"~/a.{kind}")) == ROWS
     with pytest.raises(InputError, match="there is no file"):
         open_source(f"https://example.org/a.{kind}")
+
+
+@pytest.mark.parametrize(
+    "query", ["copy (select 1 as y) to '{path}'", "select 1 as y; copy (select 1) to '{path}'", "set threads = 1"]
+)
+def test_a_query_writes_nothing(tmp_path, query):
+    path = tmp_path / "victim.csv"
+    path.write_text("kept")
+    with pytest.raises(InputError, match="not one statement that only reads"):
+        deciban.train(sql=query.format(path=path), target="y")
+    assert path.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["-- rows\nfrom '{path}';", "with a as (from '{path}') select * from a", "pivot '{path}' on x using count(*)"],
+)
+def test_a_query_is_any_statement_that_reads(tmp_path, query):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,a\n2,b\n")
+    assert len(open_query(None, query.format(path=path)).columns) >= 2
 
 
 def test_a_query_installs_nothing_and_sees_no_variables_of_python():

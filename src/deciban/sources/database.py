@@ -193,8 +193,15 @@ def convert_duckdb_errors(what: str | Callable[[Exception], InputError]) -> Iter
         raise what(error) from None  # DuckDB's own message quotes the lines of the file
 
 
+READING_STATEMENTS = {"SELECT", "MULTI"}
+"""The types of DuckDB's statements that only read; PIVOT consists of several."""
+
+
 def open_query(source: Any, sql: str) -> Query:
-    """Open a query on files, on the connection that is given, or on frames by their names in a mapping."""
+    """Open a query on files, on the connection that is given, or on frames by their names in a mapping.
+
+    But on a given connection, statements that write, as COPY does, are an InputError.
+    """
     con = source if hasattr(source, "register") and hasattr(source, "sql") else connect()
     if isinstance(source, Mapping):
         for name, frame in source.items():
@@ -205,6 +212,9 @@ def open_query(source: Any, sql: str) -> Query:
             f"not {type(source).__name__}. Hint: train(sql=\"select * from 'data.csv'\", target=...)"
         )
     with convert_duckdb_errors("the query cannot be read"):
+        kinds = [statement.type.name for statement in con.extract_statements(sql)]
+        if con is not source and (len(kinds) > 1 or not READING_STATEMENTS.issuperset(kinds)):
+            raise InputError("the query is not one statement that only reads. Hint: a query that begins with select")
         relation = con.sql(sql)
     if relation is None:
         raise InputError("the query gives no rows. Hint: a query that begins with select")
