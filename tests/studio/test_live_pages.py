@@ -119,6 +119,7 @@ def test_a_cell_that_is_no_number_is_said_and_the_page_goes_on(visit):
     visit.errors.clear()  # the browser logs the status of the answer
     visit.page.fill("[data-column=age] [data-cell]", "61")
     visit.page.wait_for_selector("#answer:has-text('age = 61')")
+    visit.page.wait_for_selector("#alert", state="hidden")
 
 
 def test_words_are_highlighted_while_a_text_is_written(visit):

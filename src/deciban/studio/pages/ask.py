@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
@@ -10,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from deciban.errors import InputError
+from deciban.errors import InputError, change_errors
 from deciban.model.model import Model
 from deciban.model.single_changes import read_typed_row
 from deciban.studio.render import render
@@ -25,6 +26,9 @@ from deciban.studio.row_answers import (
 )
 from deciban.studio.row_fields import choose_typical_row, make_fields, read_row
 from deciban.studio.workspace import Workspace
+
+CELL_PLACE = re.compile(r" of the row holds (.*) in row 1, which", re.DOTALL)
+"""The place of a cell in a message: a form has one row, and no others."""
 
 
 async def show(request: Request) -> Response:
@@ -90,7 +94,19 @@ def get_order(workspace: Workspace, model: Model) -> list[str]:
 async def answer(request: Request) -> Response:
     """Answer a changed row: the HTML of the answer, and the milliseconds that it took."""
     workspace, sent = get_workspace(request), await read_json(request)
-    return JSONResponse(await run(workspace, _answer, workspace, sent))
+    with change_errors(_adapt_to_form):
+        return JSONResponse(await run(workspace, _answer, workspace, sent))
+
+
+def _adapt_to_form(message: str) -> str:
+    """Return a message about a cell of the form without its row, and without a hint that needs the command line.
+
+    >>> _adapt_to_form("column 'age' of the row holds 'x' in row 1, which is not a number. Hint: --missing x")
+    "column 'age' holds 'x', which is not a number"
+    """
+    fault, _, advice = message.partition(". Hint: ")
+    fault = CELL_PLACE.sub(r" holds \1, which", fault)
+    return fault if not advice or "--" in advice else f"{fault}. Hint: {advice}"
 
 
 def _answer(workspace: Workspace, sent: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +130,8 @@ async def change(request: Request) -> Response:
     """
     model, sent = get_workspace(request).need_model(), await read_json(request)
     row = read_row(model, sent.get("row"))
-    return JSONResponse({"html": await asyncio.to_thread(show_changes, model, row)})
+    with change_errors(_adapt_to_form):
+        return JSONResponse({"html": await asyncio.to_thread(show_changes, model, row)})
 
 
 ROUTES = [

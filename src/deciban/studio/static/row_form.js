@@ -46,7 +46,7 @@ window.latest = (work) => {
   const call = async () => {
     if (running) { waiting = true; return; }
     running = true;
-    try { await work(); } catch (error) { window.studio.showAlert(error.message); }
+    try { await work(); window.studio.hideAlert(); } catch (error) { window.studio.showAlert(error.message); }
     running = false;
     if (waiting) { waiting = false; call(); }
   };

@@ -9,9 +9,13 @@ const studio = (() => {
     close.type = "button";
     close.textContent = "×";
     close.setAttribute("aria-label", "Close");
-    close.addEventListener("click", () => { alertBox.hidden = true; });
+    close.addEventListener("click", hideAlert);
     alertBox.replaceChildren(message, close);
     alertBox.hidden = false;
+  }
+
+  function hideAlert() {
+    document.getElementById("alert").hidden = true;
   }
 
   async function request(path, options = {}) {
@@ -202,6 +206,6 @@ const studio = (() => {
 
   document.addEventListener("DOMContentLoaded", showPage);
 
-  return { get, post, fragment, load, request, followJob, showAlert, connect };
+  return { get, post, fragment, load, request, followJob, showAlert, hideAlert, connect };
 })();
 window.studio = studio;
