@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import deciban
+from deciban.cli.files import lock_for_change
 from tests.cli.terminal import NEW, PATIENTS, call, done, program, table
 
 HEADER, *ROWS = PATIENTS.read_text().splitlines()
@@ -294,7 +295,10 @@ def test_what_was_never_learned_cannot_be_forgotten_and_the_file_stays(tmp_path,
 def test_commands_that_change_a_model_at_once_lose_nothing(tmp_path, model):
     mine = shutil.copy(model, tmp_path / "mine.deciban")
     some = part(tmp_path / "some.csv", ROWS[:50])
-    running = [program("add", mine, some, wait=False) for _ in range(3)]
+    with lock_for_change(mine):
+        running = [program("add", mine, some, wait=False) for _ in range(3)]
+        with pytest.raises(subprocess.TimeoutExpired):
+            running[0].wait(3)  # all wait for the lock, and then for each other
     assert [process.wait(300) for process in running] == [0, 0, 0]
     assert deciban.load(mine).ledger.n_rows == 397 + 3 * 50
     assert {file.name for file in tmp_path.iterdir()} == {"mine.deciban", "some.csv"}

@@ -15,8 +15,10 @@ from pyarrow.csv import write_csv
 
 import deciban
 from deciban.cli import files
-from deciban.server import journal
+from deciban.errors import InputError
+from deciban.server import journal, served_model
 from deciban.server.journal import Entry, append_entry, lock_model, read_entries, start_journal
+from deciban.server.served_model import ServedModel
 from tests.cli.terminal import call
 from tests.server.serving import save_clinic, serve
 from tests.tables.clinic import as_text, patients
@@ -151,6 +153,25 @@ def test_the_command_add_does_not_overwrite_what_a_server_has_learned(tmp_path, 
     start_journal(journal_path, base)
     assert call("add", path, more).exit_code == 0
     assert path.read_bytes() != before
+
+
+def test_a_server_does_not_start_to_learn_while_a_command_changes_its_model(tmp_path, monkeypatch):
+    path, _ = save_clinic(tmp_path)
+    monkeypatch.setattr(served_model, "LOCK_SECONDS", 0.1)
+    with files.lock_for_change(path), pytest.raises(InputError, match="another process is writing it"):
+        ServedModel("clinic", str(path), learning=True)
+    ServedModel("clinic", str(path), learning=True)
+    monkeypatch.setattr(files, "MAX_LOCK_SECONDS", 0.1)
+    with lock_model(str(path), time.monotonic()), pytest.raises(InputError, match="a server is writing"):
+        files.lock_for_change(path).__enter__()
+
+
+def test_a_model_that_is_a_pipe_is_refused_by_add(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    write_csv(pa.Table.from_pylist(OTHERS[:5]), tmp_path / "more.csv")
+    refused = call("add", tmp_path / "pipe", tmp_path / "more.csv")
+    assert refused.exit_code == 1
+    assert "not an ordinary file" in refused.stderr
 
 
 @pytest.mark.thorough

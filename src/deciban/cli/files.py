@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,45 +101,30 @@ def save(model: Model, path: str | Path) -> None:
 
 
 @contextmanager
-def lock_model_file(path: str | Path) -> Iterator[None]:
+def lock_for_change(path: str | Path) -> Iterator[None]:
     """Lock a model file that the block changes: other commands wait, and servers that learn rows into it too.
 
-    The lock is on the file itself, and none remains beside it. Rows that a server has learned, but not written into
-    the file yet, are an InputError, as they would be lost. Systems and file systems without locks have none.
+    Rows that a server has learned, but not written into the file yet, are an InputError, as they would be lost.
     """
     from deciban.server import journal
 
     real = os.path.realpath(path)
     with ExitStack() as held:
-        with suppress(ImportError, OSError):  # a file that cannot be opened is reported when it is loaded
-            held.callback(os.close, _lock_file(real))
+        held.enter_context(journal.lock_model_file(real, math.inf))
         if os.path.exists(real + journal.LOCK_ENDING):
             try:
                 held.enter_context(journal.lock_model(real, time.monotonic() + MAX_LOCK_SECONDS))
+                has_entries = os.path.exists(real) and journal.has_entries(real)
             except TimeoutError:
                 raise InputError(f"a server is writing {str(path)!r}. Hint: try again later") from None
-            if os.path.exists(real) and journal.read_entries(real + journal.ENDING, journal.hash_file(real), 0)[0]:
+            except PermissionError:
+                raise InputError(f"a server of another account learns into {str(path)!r}. {HINT}") from None
+            if has_entries:
                 raise InputError(
                     f"a server has learned rows that {str(path)!r} does not have yet: they are in its journal. Hint: "
                     f"try again in some seconds; or start deciban serve --learning, which writes them into the file"
                 )
         yield
-
-
-def _lock_file(path: str) -> int:
-    """Lock a file, and return its descriptor; one that was replaced meanwhile is opened again."""
-    import fcntl
-
-    while True:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
 
 
 def print_json(figures: Any) -> None:

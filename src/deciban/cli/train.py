@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
-from deciban.cli.files import check_output, default_file, lock_model_file, print_json, save
+from deciban.cli.files import check_output, default_file, lock_for_change, print_json, save
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
@@ -100,7 +100,7 @@ def _update(what: Literal["add", "forget"], path: Path, output: str | None, opti
     """Have a model learn or forget the rows of a table, save it, and print how many rows it has."""
     out = output or str(path)
     is_changed = out != "-" and os.path.realpath(out) == os.path.realpath(path)
-    lock = lock_model_file(path) if is_changed else nullcontext()
+    lock = lock_for_change(path) if is_changed else nullcontext()
     with direct_role_hints_to_training(), open_table(options) as table, lock:
         check_output(out, table.paths)
         model = open_model(path)

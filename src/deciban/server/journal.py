@@ -16,7 +16,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -94,6 +94,11 @@ def read_entries(path: str, base: str, start: int) -> tuple[list[Entry], Journal
         return [], JournalState(stamp=stamp)
 
 
+def has_entries(path: str) -> bool:
+    """Return whether the journal of a model file has entries that the file does not include."""
+    return bool(read_entries(path + ENDING, hash_file(path), 0)[0])
+
+
 def _read_head(file: BinaryIO, base: str) -> int:
     """Return where the first entry begins; 0 where the journal is for another base, or damaged."""
     line = file.readline(MAX_JOURNAL_HEAD_BYTES)
@@ -148,24 +153,53 @@ def append_entry(path: str, state: JournalState, entry: Entry) -> JournalState:
 
 @contextmanager
 def lock_model(path: str, deadline: float) -> Iterator[None]:
-    """Hold the lock of a model file, against all processes; raise a TimeoutError if it is not free in time."""
-    try:
-        import fcntl
-    except ImportError:
-        raise InputError("--learning needs locks of files, which this system does not have") from None
-    handle = os.open(path + LOCK_ENDING, os.O_CREAT | os.O_RDWR, PRIVATE_MODE)
-    try:
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise TimeoutError from None
-                time.sleep(LOCK_POLL_SECONDS)
+    """Hold the lock of a model that servers update, against all processes; TimeoutError if it is not free in time."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(_lock_file(path + LOCK_ENDING, os.O_CREAT | os.O_RDWR, deadline))
+        except ImportError:
+            raise InputError("--learning needs locks of files, which this system does not have") from None
         yield
-    finally:
-        os.close(handle)  # which releases the lock
+
+
+@contextmanager
+def lock_model_file(path: str, deadline: float) -> Iterator[None]:
+    """Hold the lock of the model file itself, which commands and servers that start hold: it leaves no other file.
+
+    There is none for a file that cannot be opened, and on systems and file systems without locks. TimeoutError if it
+    is not free in time.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(_lock_file(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0), deadline))
+        except TimeoutError:
+            raise
+        except (ImportError, OSError):
+            pass
+        yield
+
+
+@contextmanager
+def _lock_file(path: str, flags: int, deadline: float) -> Iterator[None]:
+    """Hold the lock of a file, which is opened again if it is replaced meanwhile."""
+    import fcntl
+
+    while True:
+        handle = os.open(path, flags, PRIVATE_MODE)
+        try:
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise TimeoutError("another process is writing it") from None
+                    time.sleep(LOCK_POLL_SECONDS)
+            if read_stamp(path)[:2] == (os.fstat(handle).st_dev, os.fstat(handle).st_ino):
+                yield
+                return
+        finally:
+            os.close(handle)  # which releases the lock
 
 
 def hash_file(path: str) -> str:

@@ -93,7 +93,9 @@ class ServedModel:
         self.snapshot.model._need_sums("learns no more rows, nor forgets any")
         try:
             check_writable(Path(self.path))
-            with journal.lock_model(self.path, time.monotonic() + LOCK_SECONDS):
+            deadline = time.monotonic() + LOCK_SECONDS
+            # once the server's lock is there, commands that change the model hold it too
+            with journal.lock_model_file(self.path, deadline), journal.lock_model(self.path, deadline):
                 self._write_entries()
         except OSError as error:
             why = error.strerror or str(error)
