@@ -8,7 +8,7 @@ from deciban.errors import change_errors
 PYTHON_HINT = re.compile(
     r" \((?:or |in Python: |train\(…, )?(?:"
     r"(?:roles|missing|allow_missing_columns|classes|format|encoding|hive|like|weights|unseen|words|learner|folds|target"
-    r"|header|names|quote|decimal|dates|bad_cells|structure)="
+    r"|header|names|quote|decimal|dates|bad_cells|structure|where)="
     r"|(?:with_priors|deciban\.load)\()[^()]*\)+"
 )
 """The part of a hint, in brackets, that only helps in Python."""
@@ -16,7 +16,7 @@ PYTHON_HINT = re.compile(
 ARGUMENT = re.compile(
     r"(?<![\w=])(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
     r"|\b(alpha|blocks|C|calibrate|classes|covariance|flipped|folds|groups|learners?|most|n_jobs|numbers|order|reject|sizes|structure|where)"
-    r"=(?:'([^']*)'|\[([^\]]*)\]|(\w+(?:\.\w+)?))"
+    r"=(?:'([^']*)'|\[([^\]]*)\]|([-−]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)\b))"
 )
 """A quoted text; or an argument of Python that is also an option: its name, and its value (text, list or number)."""
 
@@ -42,8 +42,8 @@ def adapt_hint(message: str) -> str:
     'Hint: train with --prior empirical'
     >>> adapt_hint("structure='tan' has no curve. Hint: sizes=[2, 3], or evaluate(…, folds='loo')")
     '--structure tan has no curve. Hint: --sizes 2,3, or deciban evaluate --folds loo'
-    >>> adapt_hint("column 'a C=1' has one level")
-    "column 'a C=1' has one level"
+    >>> adapt_hint("column 'C=1' holds 'x'. Hint: --as order=text")
+    "column 'C=1' holds 'x'. Hint: --as order=text"
     """
     what, hint, advice = message.partition("Hint: ")
     for python, command in COMMAND_WORDING.items():

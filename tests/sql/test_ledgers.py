@@ -96,7 +96,7 @@ def test_nan_is_missing_and_infinity_is_refused(kind, request):
     assert_same_model(train_local(table, **settings), deciban.train(put(kind, table, request), table="t", **settings))
     table = table.set_column(1, "z", pa.array(np.append(np.arange(119.0), np.inf)))
     with pytest.raises(
-        deciban.errors.InputError, match=r"column 'z' holds a number that is not finite. Hint: where="
+        deciban.errors.InputError, match=r"column 'z' holds a number that is not finite. Hint: --where"
     ):
         deciban.train(put(kind, table, request), table="t", **settings)
 

@@ -174,8 +174,8 @@ CARRIAGE_RETURNS = "\r" * 900_000
         (f"x,y\r\n1,a\r\n2,b{CARRIAGE_RETURNS}\r\n3,a\r\n", r"in line 3: it ends with '\\r', .* with '\\r\\n'"),
         ("x,y\n" + '"1' * 450_000, "in line 2: a quote is not closed"),
         ("x,y\n" + ('1,"' + "\n" * 900_000), "in line 2: a quote is not closed"),
-        ("x,y\n" + "," * 900_000 + "1", "ragged: 900001 cells in line 2"),
-        ("x,y\n" + " " * 900_000 + "\n", "ragged: 1 cells in line 2"),
+        ("x,y\n" + "," * 900_000 + "1", "ragged: 900 001 cells in line 2"),
+        ("x,y\n" + " " * 900_000 + "\n", "ragged: 1 cell in line 2"),
     ],
     ids=["after a quote", "LF", "CRLF", "quotes", "line breaks in quotes", "delimiters", "spaces"],
 )

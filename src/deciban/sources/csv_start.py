@@ -171,8 +171,8 @@ def _parse_first_line(line: str, delimiter: str, quote: str, is_cut: bool, path:
         raise InputError(f"the first line of {quote_path(path)} is longer than {most}. {HEADER_HINT}")
     if quote != NO_QUOTE and line.count(quote) % 2:
         raise InputError(
-            f"the header of {quote_path(path)} opens a quote that is not closed within {len(line)} characters. "
-            f"{QUOTE_HINT}"
+            f"the header of {quote_path(path)} opens a quote that is not closed within "
+            f"{format_count(len(line), 'character')}. {QUOTE_HINT}"
         )
     try:
         cells = next(iter(_read_csv([line], delimiter, quote)))

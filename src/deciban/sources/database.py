@@ -193,14 +193,11 @@ def convert_duckdb_errors(what: str | Callable[[Exception], InputError]) -> Iter
         raise what(error) from None  # DuckDB's own message quotes the lines of the file
 
 
-READING_STATEMENTS = {"SELECT", "MULTI"}
-"""The types of DuckDB's statements that only read; PIVOT consists of several."""
-
-
 def open_query(source: Any, sql: str) -> Query:
     """Open a query on files, on the connection that is given, or on frames by their names in a mapping.
 
-    But on a given connection, statements that write, as COPY does, are an InputError.
+    On a given connection the query may be any statement that gives rows. Elsewhere it is one that only reads:
+    DuckDB's function query() refuses all others, and with them COPY, which would replace files at every reading.
     """
     con = source if hasattr(source, "register") and hasattr(source, "sql") else connect()
     if isinstance(source, Mapping):
@@ -212,10 +209,7 @@ def open_query(source: Any, sql: str) -> Query:
             f"not {type(source).__name__}. Hint: train(sql=\"select * from 'data.csv'\", target=...)"
         )
     with convert_duckdb_errors("the query cannot be read"):
-        kinds = [statement.type.name for statement in con.extract_statements(sql)]
-        if con is not source and (len(kinds) > 1 or not READING_STATEMENTS.issuperset(kinds)):
-            raise InputError("the query is not one statement that only reads. Hint: a query that begins with select")
-        relation = con.sql(sql)
+        relation = con.sql(sql if con is source else f"from query({quote_text(sql)})")
     if relation is None:
         raise InputError("the query gives no rows. Hint: a query that begins with select")
     return Query(relation)

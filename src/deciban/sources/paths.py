@@ -265,8 +265,9 @@ class Partitioned(SourceView):
             )
         for key in values[0]:
             if key in source.columns:
+                folder = f"{key}={values[0][key] or ''}"
                 raise InputError(
-                    f"{key!r} is a column of {source.name}, and a folder is named {key}={values[0][key] or ''}. "
+                    f"{key!r} is a column of {source.name}, and a folder is named {folder!r}. "
                     f"Hint: rename one of them, or leave --hive (hive=True) out to read the column of the file"
                 )
         return cls(source, values)

@@ -124,8 +124,8 @@ def _describe_fault(record: bytes, record_number: int, form: RecordForm) -> str 
     n = form.n_columns
     if record and (len(cells) < n or any(cells[n:])):  # DuckDB takes no empty cells beyond for data
         return (
-            f"is ragged: {len(cells)} cells in line {record_number} where the "
-            f"{'header' if form.has_header else 'first line'} has {n}. "
+            f"is ragged: {format_count(len(cells), 'cell')} in line {record_number} where the "
+            f"{'header' if form.has_header else 'first line'} has {format_count(n)}. "
             f"Hint: mend that line; a cell that holds the delimiter needs quotes"
         )
     return None

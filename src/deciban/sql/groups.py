@@ -64,7 +64,7 @@ class GroupReader:
             raise InputError(
                 f"column {self.rows.weights!r} holds weights that are negative or infinite, in "
                 f"{format_count(n_invalid, 'row')}; a weight is finite and ≥ 0. "
-                f"Hint: correct these rows, leave them out by where=, or leave the weights out"
+                f"Hint: correct these rows, leave them out by --where (where=), or leave the weights out"
             )
         labels = self.remove_markers(self.summariser.target, read.column(CLASS), n, "text")
         codes, self.n_labels = self._encode_classes(labels), len(labels)

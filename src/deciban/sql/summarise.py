@@ -183,8 +183,8 @@ class DatabaseSummariser(GroupReader):
         if not np.isfinite(self.ranges[name]).all():
             raise InputError(
                 f"column {name!r} holds a number that is not finite. "
-                f"Hint: where= leaves such rows out, bad_cells='missing' takes them as missing, "
-                f"or {role_hint(name, 'skip')}"
+                f"Hint: --where (where=) leaves such rows out, --bad-cells missing (bad_cells='missing') takes "
+                f"them as missing, or {role_hint(name, 'skip')}"
             )
 
     def _make_moments(self, name: str, read: Any, i: int, centre: float) -> Moments:

@@ -35,7 +35,7 @@ OVERSAMPLING = 1.1
 
 STREAMED_NOTE = "read row by row"
 
-SKIPPED_PAIRS_NOTE = "columns taken as independent, because structure='tan' would read all rows"
+SKIPPED_PAIRS_NOTE = "columns taken as independent, because a tree of them would need all rows"
 
 READ_ROWS_NOTE = "all rows were read from the database"
 

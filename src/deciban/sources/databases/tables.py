@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 IBIS_BACKENDS = ("duckdb", "postgres", "sqlite")
 """The backends of ibis whose statements are written here; tables of others are read as frames."""
 
-WHERE_HINT = "Hint: one condition as in SQL, where=\"age > 30 and ward = 'A'\" (--where)"
+WHERE_HINT = "Hint: one condition as in SQL, such as age > 30 and ward = 'A'"
 
 CALENDAR = ("0001-01-01", "9999-12-31")
 """The first and last day that Python and Arrow can represent; dates outside, and infinite ones, are missing."""
