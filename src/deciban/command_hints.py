@@ -14,9 +14,9 @@ PYTHON_HINT = re.compile(
 """The part of a hint, in brackets, that only helps in Python."""
 
 ARGUMENT = re.compile(
-    r"(?<![\w=])(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"(?<![\w=])(?:'[^']*'|\"[^\"]*\")"
     r"|\b(alpha|blocks|C|calibrate|classes|covariance|flipped|folds|groups|learners?|most|n_jobs|numbers|order|reject|sizes|structure|where)"
-    r"=(?:'([^']*)'|\[([^\]]*)\]|([-−]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)\b))"
+    r"=(?:'([^']*)'|\[([^\[\]]*)\]|([-−]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)\b))"
 )
 """A quoted text; or an argument of Python that is also an option: its name, and its value (text, list or number)."""
 

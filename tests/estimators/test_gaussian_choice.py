@@ -200,5 +200,16 @@ def test_hostile_tables_are_fitted_or_refused():
     alone = y.copy()
     alone[0] = 9  # a class with one row, which cannot be left out
     assert chosen.fit(X, alone).predict(X)[0] == 9
-    with pytest.raises(InputError, match="none can be left out"):
+    with pytest.raises(InputError, match=r"none can be left out|no column varies"):
         chosen.fit(np.full_like(X, np.nan), y)
+    for constant in (np.full_like(X, 2.5), np.column_stack([y, 5 + 2 * y])):
+        for arguments in ({"shrinkage": "loo"}, {"n_components": "loo"}, {"shrinkage": "loo", "covariance": "mixed"}):
+            with pytest.raises(InputError, match="no column varies within a class"):
+                GaussianBayes(**arguments).fit(constant, y)
+
+
+def test_the_number_of_components_is_at_most_that_of_the_directions_in_which_rows_vary():
+    X, y = data()
+    model = GaussianBayes(n_components=5).fit(np.column_stack([X, X @ [[1, 0], [1, 1], [0, 2]]]), y)
+    assert model.n_components_ == 3
+    assert GaussianBayes(n_components=2).fit(X, y).n_components_ == 2

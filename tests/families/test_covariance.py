@@ -119,6 +119,7 @@ def test_directions_in_which_no_row_varies_are_no_components(m):
     part = Scatter.of(X, codes, None, K)
     every, two = (Gaussian("full", n_components=n).solve(part).log_likelihoods(X) for n in (m, 2))
     np.testing.assert_array_equal(every, two)
+    assert len({Gaussian("full", n_components=n).n_parameters(part) for n in (m, 2)}) == 1
     Z = X[:, :2]
     alone = Gaussian("full").solve(Scatter.of(Z, codes, None, K)).log_likelihoods(Z)
     np.testing.assert_allclose(every - every[:, :1], alone - alone[:, :1], rtol=1e-6, atol=1e-6)
@@ -131,6 +132,23 @@ def test_a_class_far_away_leaves_the_covariances_as_they_are(shape):
     far = X + 1e6 * X.std(axis=0) * (codes == 2)[:, None]
     form = Gaussian(shape).solve(statistic(shape, far, codes))
     np.testing.assert_allclose(covariance(form), compute_expected(shape, X, codes), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["full", "tied"])
+def test_posteriors_of_two_classes_are_right_though_a_third_one_is_far_away(shape):
+    X, codes = rows()
+    far = X + 1e7 * X.std(axis=0) * (codes == 2)[:, None]
+    form, some = Gaussian(shape).solve(statistic(shape, far, codes)), codes < 2
+    joint = form.log_likelihoods(far[some])
+    densities = [multivariate_normal(m, c) for m, c in zip(form.mean, covariance(form))]
+    np.testing.assert_allclose(
+        joint[:, 0] - joint[:, 1],
+        [densities[0].logpdf(x) - densities[1].logpdf(x) for x in far[some]],
+        rtol=1e-6, atol=1e-6,
+    )  # fmt: skip
+    if shape == "tied":
+        contrast = form.contrast(far[some])
+        np.testing.assert_allclose(contrast[:, 0] - contrast[:, 1], joint[:, 0] - joint[:, 1], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [5, 20, 300])

@@ -12,7 +12,7 @@ from deciban.cli.error_handling import print_stderr
 from deciban.cli.files import atomic_file, check_output
 from deciban.cli.parser import DEBUG, choice, command, flag, in_section, list_option, option
 from deciban.errors import UsageError
-from deciban.formatting import format_count
+from deciban.formatting import format_size
 from deciban.load_model import open_model
 
 SQL_DEFAULTS: Mapping[str, Any] = {
@@ -68,7 +68,7 @@ def export(model: Path, to: str, output: str | None, tokens: Sequence[str] | Non
         return
     with atomic_file(output) as unfinished:
         unfinished.write_bytes(raw)
-    print_stderr(f"{output}: {FORM_NAMES[to]}, {format_count(len(raw), 'byte')}")
+    print_stderr(f"{output}: {FORM_NAMES[to]}, {format_size(len(raw))}")
 
 
 def parse_tokens(given: Sequence[str], texts: Sequence[str]) -> dict[str, str]:

@@ -216,8 +216,10 @@ class GaussianBayes(GaussianClassifier):
 
     @property
     def n_components_(self) -> int | None:
-        """The number of principal components: as given, or chosen; None where there is no projection."""
-        return self._solved_family.n_components
+        """The number of principal components, given or chosen, as far as rows vary in them; None without a projection."""
+        family, part = self._solved_family, self._check_fitted().complete.parts[0]
+        m = family.n_components
+        return m if m is None else family.principal_axes(part, m).n_components
 
     @property
     def means_(self) -> Array:

@@ -147,6 +147,11 @@ class PrincipalAxes:
         rest = (max(float(values[: d - m].mean()), least) or UNIT_SCALE) if m < d else 0.0
         return cls(np.ascontiguousarray(vectors[:, d - m :][:, ::-1]), unit, centre, rest)
 
+    @property
+    def n_components(self) -> int:
+        """m, at most the number that was asked for."""
+        return self.axes.shape[1]
+
     def project(self, part: Scatter) -> Scatter:
         """Return the scatter of the projections; where values are missing, by the covariances of the pairs."""
         n = part.moments.weight.max(axis=1)[:, None, None]

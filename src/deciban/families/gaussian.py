@@ -247,7 +247,9 @@ class Gaussian(Family):
         count, d = GAUSSIAN_PARAMETERS[self.covariance], part.n_features
         if self.n_components is None:
             return count(part.n_classes, d)
-        return count(part.n_classes, self.n_components) + count_parameters_of_axes(d, self.n_components)
+        assert isinstance(part, Scatter)
+        m = self.principal_axes(part, self.n_components).n_components
+        return count(part.n_classes, m) + count_parameters_of_axes(d, m)
 
 
 def means(part: Moments) -> Array:

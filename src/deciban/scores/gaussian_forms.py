@@ -117,6 +117,10 @@ NO_COVARIANCE = (
     "Hint: scale the columns, or leave some out."
 )
 
+MAX_EXPANDED_DEVIATIONS = 1e3
+"""The distance of class means up to which squares about a shared covariance are multiplied out. Beyond it they lose
+digits: at 1e6 deviations probabilities were wrong by 2e-5, at 1e8 by 0.2."""
+
 WHITENED_CHUNK_NUMBERS = 1 << 18
 """Largest number of whitened values held at a time: 2 MiB."""
 
@@ -195,8 +199,16 @@ class Full(ScoreForm):
         scale = 1.0 if self.evidence_weight is None else self.evidence_weight
         return scale * weights, scale * bias
 
+    @cached_property
+    def is_expanded(self) -> bool:
+        """Whether squares about a shared covariance are multiplied out, into a score that is linear in x."""
+        return bool((np.abs(self.whitened_means) <= MAX_EXPANDED_DEVIATIONS).all())
+
     def contrast(self, x: Array) -> Array:
         """Return weighted scores of complete rows up to terms that all classes share, for a shared covariance."""
+        if not self.is_expanded:
+            score = self.score_complete(np.asarray(x, dtype=np.float64))
+            return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
         weights, bias = self.centred_weights
         return (x - self.centre) @ weights.T + bias
 
@@ -229,8 +241,11 @@ class Full(ScoreForm):
         return np.concatenate(score) if score else np.empty((0, self.n_classes))
 
     def _shared_chunk(self, gap: Array) -> Array:
-        """Return −½|z|² + z·ν_k − ½|ν_k|² − ½ ln|2πΣ|: the squares of z are equal for all classes."""
+        """Return −½|z − ν_k|² − ½ ln|2πΣ|, multiplied out where the means allow: |z|² is equal for all classes."""
         z = gap @ self.all_whitens.T
+        if not self.is_expanded:
+            squares = [np.einsum("ij,ij->i", z - mean, z - mean) for mean in self.whitened_means]
+            return -0.5 * np.stack(squares, axis=1) - self.half_log_dets
         near = z @ self.whitened_means.T - 0.5 * (self.whitened_means**2).sum(axis=1)
         return near - 0.5 * np.einsum("ij,ij->i", z, z)[:, None] - self.half_log_dets
 

@@ -14,7 +14,7 @@ from deciban._typing import Array, Codes
 from deciban.engines import is_sparse, to_host
 from deciban.errors import InputError
 from deciban.families.covariances import ShrinkageTarget
-from deciban.families.gaussian import Gaussian, pooled_variance
+from deciban.families.gaussian import Gaussian, variance_within
 from deciban.generative import GenerativeModel
 from deciban.ledger import Scatter
 from deciban.ledger.hashing import sample_row_numbers
@@ -89,9 +89,15 @@ def choose_covariance(
 
     The model has learned all the rows, and perhaps more. Of very many rows a uniform sample is left out, one by one;
     rows with missing values are not. Principal axes, and with very many columns the variances of the target
-    "diagonal", are those of all rows. InputError if no row can be left out.
+    "diagonal", are those of all rows. InputError if no row can be left out, or none differs from its
+    class.
     """
     part: Any = _fill_pairs(model.complete.parts[0])  # type: ignore[arg-type]
+    if not variance_within(part.moments).any():
+        raise InputError(
+            "no column varies within a class, so that there is no covariance to choose shrinkage or components for. "
+            "Hint: shrinkage and n_components as numbers, or None"
+        )
     n_columns = max(1, *(m or X.shape[1] for m in settings.components))
     n_rows = min(MAX_LEFT_OUT_ROWS, MAX_LEFT_OUT_CELLS // n_columns)
     x, rows = _sample_rows(X, codes, weight, part, n_rows)
@@ -142,7 +148,7 @@ class CovarianceSearch:
                 kept = np.arange(min(m, z.shape[1]))
                 yield replace(family, n_components=m), part.take_features(kept), z[:, kept]
         if None in components:
-            varying = np.flatnonzero(pooled_variance(self.part.moments) > 0)
+            varying = np.flatnonzero(variance_within(self.part.moments) > 0)
             yield replace(family, n_components=None), self.part.take_features(varying), self.x[:, varying]
 
     def _rate(self, left_out: LeftOutCovariances) -> Iterator[CovarianceChoice]:
