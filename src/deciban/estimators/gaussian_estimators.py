@@ -216,7 +216,7 @@ class GaussianBayes(GaussianClassifier):
 
     @property
     def n_components_(self) -> int | None:
-        """The number of principal components, given or chosen, as far as rows vary in them; None without a projection."""
+        """The number of principal components, given or chosen, as far as rows vary in them; None without any."""
         family, part = self._solved_family, self._check_fitted().complete.parts[0]
         m = family.n_components
         return m if m is None else family.principal_axes(part, m).n_components
