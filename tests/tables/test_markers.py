@@ -236,3 +236,10 @@ def test_an_older_model_file_reads_markers_as_it_did():
     with pytest.raises(InputError, match=r"'pain' holds '\?', which was never learned"):
         strict.predict(pa.table(marked), allow_missing_columns=True)
     strict.predict(pa.table(missing), allow_missing_columns=True)
+
+
+def test_a_marker_that_no_text_can_hold_is_never_found(tmp_path):
+    model = deciban.train({"x": ["a", "b", "?", "a"] * 10, "y": ["u", "v"] * 20}, target="y", missing=["\ud800"])
+    model.save(tmp_path / "m.deciban")
+    again = deciban.load(tmp_path / "m.deciban")
+    assert again.predict({"x": ["a", "?"]}).tolist() == model.predict({"x": ["a", "?"]}).tolist()

@@ -232,7 +232,8 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         """
         model: FittedModel = self._check_fitted()
         k = self._class_index(label)
-        nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
+        with np.errstate(over="ignore"):
+            nats = _subtract_mean_of_others(self._form.weights, k) / self._get_setting("size")
         best = np.argsort(-nats, kind="stable")[:n]
         naive_nats = _subtract_mean_of_others(model.naive.solved.forms[0].linear().weights[:, best], k)
         weights = divide(nats[best], naive_nats)

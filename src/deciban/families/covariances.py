@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
+from deciban.errors import InputError
 from deciban.ledger import Scatter
 from deciban.ledger.statistic import divide
 from deciban.scores import Diagonal, Full
+from deciban.scores.gaussian_forms import NO_COVARIANCE
 
 ShrinkageTarget = Literal["diagonal", "spherical"]
 """The target of shrinkage, a diagonal matrix: the pooled variance of each column, or for all the mean of these."""
@@ -139,7 +141,10 @@ class PrincipalAxes:
         gap = (part.moments.mean + part.moments.rest - centre) / unit
         within = tied_covariance(part)[0] / unit / unit[:, None]
         total = within + (gap * divide(n, n.sum())[:, None]).T @ gap
-        values, vectors = np.linalg.eigh(total)
+        try:
+            values, vectors = np.linalg.eigh(total)
+        except np.linalg.LinAlgError:
+            raise InputError(NO_COVARIANCE) from None
         d, own, largest = len(values), np.diag(within), float(values[-1])
         narrowest = float(np.where(own > 0, own, largest).min())
         least = max(EIGENVALUE_FLOOR * narrowest, d * float(np.finfo(np.float64).eps) * largest)

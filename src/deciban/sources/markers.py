@@ -140,7 +140,8 @@ def _find_candidates(texts: Any, markers: Sequence[str]) -> NDArray[np.int64]:
     dtype = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     offsets: NDArray[Any] = np.frombuffer(buffer, dtype=dtype)[texts.offset : texts.offset + len(texts) + 1]
     content = np.frombuffer(utf8, dtype=np.uint8)
-    keys = [(marker.encode()[0], len(marker.encode())) for marker in markers]
+    encoded = [marker.encode(errors="surrogatepass") for marker in markers]
+    keys = [(marker[0], len(marker)) for marker in encoded]
     is_first, is_key = np.zeros(256, dtype=np.bool_), np.zeros((256, 1 + max(size for _, size in keys)), np.bool_)
     for first, size in keys:
         is_first[first] = is_key[first, size] = True
