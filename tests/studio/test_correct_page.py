@@ -213,7 +213,7 @@ def test_the_steps_reproduce_the_corrections_of_a_model_that_was_not_trained_on_
         studio.post("/correct/apply", data={"row": row, "label": label})
     studio.post("/correct/undo")
     assert studio.workspace.model.ledger.n_rows == 2 * 62 - 1
-    (tmp_path / "t-corrected.csv").write_text(studio.get("/take-away/table").text)
+    write_corrected(studio, tmp_path)
     steps = studio.page(f"/take-away/{name}")
     if name == "steps.py":
         steps = steps.replace("import deciban", "import deciban\nmodel = deciban.load('t.deciban')", 1)
@@ -236,6 +236,24 @@ def test_a_correction_that_was_taken_back_is_no_step(calibrated, tmp_path):
     assert calibrated.page("/take-away/steps.py") == before
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+@pytest.mark.parametrize(("delimiter", "blank", "decimal"), [(",", " ", "."), (";", "", ",")])
+def test_the_steps_read_cells_as_the_studio_does(studio, tmp_path, name, delimiter, blank, decimal):
+    """Blanks around cells, columns named by numbers, and decimal commas."""
+    rows = [["1", "2", "class"]]
+    for i in range(60):
+        letter = blank * (i % 4 == 0) + "pqr"[i % 3] + blank * (i % 5 == 0)
+        rows.append([f"{i % 9}{decimal}{i % 7}5", letter, "ab"[i % 9 > 4]])
+    studio.drop("t.csv", "\n".join(map(delimiter.join, rows)).encode())
+    studio.work("/train/start", learner="bayes")
+    for row, label in ((3, "label:b"), (4, "forget:")):
+        studio.post("/correct/apply", data={"row": row, "label": label})
+    model, path = run_training(studio, tmp_path, name), studio.workspace.data.path
+    expected = read_numbers(studio.workspace.model.predict_proba(path).read_all())
+    assert read_numbers(model.predict_proba(path).read_all()) == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize(("limit", "value"), [("MAX_INSTANT_ROWS", 299), ("MAX_INSTANT_BYTES", 2000)])
 def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit, value):
     assert not corrections.needs_job(calibrated.workspace)
@@ -246,6 +264,7 @@ def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit,
 def run_corrections(studio, folder, name):
     """Run the steps in a folder with the table and the model from before; one is trained where there is none."""
     steps = studio.page(f"/take-away/{name}")
+    write_corrected(studio, folder)
     data, path = studio.workspace.data, folder / "patients.deciban"
     (folder / "patients.csv").write_bytes(Path(data.path).read_bytes())
     if not path.exists():
@@ -256,6 +275,11 @@ def run_corrections(studio, folder, name):
     run_steps(folder, name)
 
 
+def write_corrected(studio, folder):
+    """Write the corrected table of the page Take away into a folder."""
+    (folder / studio.workspace.data.training_name).write_bytes(studio.get("/take-away/table").content)
+
+
 def assert_same_model(model, studio):
     """Assert that a model gives all rows of the open table the probabilities of the studio's model."""
     data = studio.workspace.data
@@ -263,6 +287,15 @@ def assert_same_model(model, studio):
     expected = read_numbers(studio.workspace.model.predict_proba(table))
     assert read_numbers(model.predict_proba(table)) == pytest.approx(expected, abs=1e-9)
     assert_same_ledger(model, studio.workspace.model)
+
+
+def run_training(studio, folder, name):
+    """Return the model of the steps from the training on, run in a folder with the tables."""
+    (folder / studio.workspace.data.name).write_bytes(Path(studio.workspace.data.path).read_bytes())
+    write_corrected(studio, folder)
+    (folder / name).write_text(studio.page(f"/take-away/{name}"))
+    run_steps(folder, name)
+    return deciban.load(folder / studio.workspace.model_name)
 
 
 def read_numbers(table):
@@ -301,10 +334,7 @@ def test_the_steps_reproduce_the_calibration(calibrated, tmp_path, name):
     first, second = find_doubtful_rows(calibrated.workspace)[:2]
     calibrated.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
     calibrated.post("/correct/apply", data={"row": second.row, "label": "forget:"})
-    (tmp_path / "repeated.csv").write_bytes(Path(calibrated.workspace.data.path).read_bytes())
-    (tmp_path / name).write_text(calibrated.page(f"/take-away/{name}"))
-    run_steps(tmp_path, name)
-    model = deciban.load(tmp_path / "repeated.deciban")
+    model = run_training(calibrated, tmp_path, name)
     assert model.calibration is not None
     assert_same_model(model, calibrated)
 
