@@ -237,6 +237,33 @@ def test_a_correction_that_was_taken_back_is_no_step(calibrated, tmp_path):
 
 
 @pytest.mark.thorough
+def test_the_correction_of_a_fitted_model_from_a_file_that_was_taken_back_is_no_step(studio, tmp_path):
+    """A training on the open table would replace that model, which may have learned another one."""
+    workspace = open_trained(studio, "iris", "logistic").workspace
+    workspace.trained_models.clear()
+    before = studio.page("/take-away/steps.py")
+    first = find_doubtful_rows(workspace)[0]
+    studio.work("/correct/apply", row=first.row, label=f"label:{first.prediction}")
+    assert "Corrected" in studio.page("/take-away/steps.py")
+    studio.post("/correct/undo")
+    assert studio.page("/take-away/steps.py") == before
+
+
+def test_corrections_one_after_the_other_are_one_training(trained):
+    """It learns all corrected labels; undo restores the one before."""
+    before = trained.page("/take-away/steps.sh")
+    scripts = []
+    for each in find_doubtful_rows(trained.workspace)[:3]:
+        trained.post("/correct/apply", data={"row": each.row, "label": "forget:"})
+        scripts.append(trained.page("/take-away/steps.sh"))
+        assert scripts[-1].count("--like") == 1
+    assert f"# Corrected: row {each.row + 1} forgotten, after 2 other corrections\n" in scripts[-1]
+    for script in [*scripts[1::-1], before]:
+        trained.post("/correct/undo")
+        assert trained.page("/take-away/steps.sh") == script
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 @pytest.mark.parametrize(("delimiter", "blank", "decimal"), [(",", " ", "."), (";", "", ",")])
 def test_the_steps_read_cells_as_the_studio_does(studio, tmp_path, name, delimiter, blank, decimal):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deciban.formatting import format_count
 from deciban.metrics.report import Report
 from deciban.model.model import Model
 from deciban.server.problems import Problem
@@ -62,7 +63,8 @@ class DoubtfulRow:
 class Correction:
     """A change of one label, everything that it replaced, the model after it, and the step that does the same.
 
-    `after` is None where the row was forgotten.
+    `after` is None where the row was forgotten; `replaced` is the step of the correction before, which the step does
+    too: a training on all corrected labels.
     """
 
     row: int
@@ -73,6 +75,7 @@ class Correction:
     report: Report | None
     result: Model
     step: Step
+    replaced: Step | None
 
 
 def get_history(workspace: Workspace) -> list[Correction]:
@@ -159,40 +162,40 @@ def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | 
     with workspace.lock:
         if workspace.version != version:
             return False
-        history, report = get_history(workspace), workspace.report
-        if is_refitted:
-            workspace.trained_models.append(changed)
+        history, report, replaced = get_history(workspace), workspace.report, None
         workspace.data = corrected
         workspace.set_model(changed, workspace.model_name, changed.held_out, workspace.warnings)
         title = f"Corrected: row {row + 1} {'forgotten' if label is None else f'relabelled {label}'}"
-        step = _record_fit(workspace, title) if is_refitted else _record_change(workspace, title, row, before, label)
-        history.append(Correction(row, before, label, data, model, report, changed, step))
+        if is_refitted:
+            workspace.trained_models.append(changed)
+            if history:
+                title += f", after {format_count(len(history), 'other correction')}"
+                replaced = workspace.steps.pop() if workspace.steps[-1] is history[-1].step else None
+            step = _record_fit(workspace, title)
+        else:
+            step = _record_change(workspace, title, row, before, label)
+        history.append(Correction(row, before, label, data, model, report, changed, step, replaced))
     return True
 
 
 def undo_correction(workspace: Workspace) -> Correction:
-    """Take back the last correction: table, model and report are those of before.
-
-    Where it changed one row of the model, which lost its calibration, its step is removed.
-    """
+    """Take back the last correction: table, model, report and steps are those of before."""
     history = get_history(workspace)
     if not history:
         raise Problem(409, "there is no correction to take back")
-    last, was_refitted = history.pop(), workspace.has_trained_model
+    last = history.pop()
     workspace.trained_models = [each for each in workspace.trained_models if each is not last.result]
     workspace.data = last.data
     workspace.set_model(last.model, workspace.model_name, last.report, workspace.warnings)
-    if was_refitted:
-        _record_fit(workspace, f"Took back the correction of row {last.row + 1}")
-    else:
-        workspace.steps = [step for step in workspace.steps if step is not last.step]
+    steps = [last.replaced if step is last.step else step for step in workspace.steps]
+    workspace.steps = [step for step in steps if step is not None]
     return last
 
 
 def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
     """Return the present label of a row; refuse a label that there is not, or the one that it has."""
     model = workspace.need_model()
-    names = [str(each) for each in model._scorer.outline.classes]
+    names = [str(label) for label in model._scorer.outline.classes]
     if label is not None and label not in names:
         raise Problem(400, f"there is no class {label[:80]!r}. Hint: one of {', '.join(names[:10])}")
     found = scan_rows(model, workspace.need_data(), row, 1)
