@@ -281,6 +281,26 @@ def test_the_steps_read_cells_as_the_studio_does(studio, tmp_path, name, delimit
     assert read_numbers(model.predict_proba(path).read_all()) == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_label_that_marks_a_missing_one_is_corrected(studio):
+    studio.drop("t.csv", "\n".join(["x,class", *(f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(60)), "7,?"]).encode())
+    studio.work("/train/start", learner="bayes")
+    assert studio.post("/correct/apply", data={"row": 60, "label": "label:b"}).status_code == 200
+    assert studio.workspace.model.ledger.n_rows == 61
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+@pytest.mark.parametrize(("classes", "learner"), [("ab", "bayes"), ("abc", "bayes"), ("ab", "logistic")])
+def test_the_class_of_the_last_row_that_is_corrected_stays(studio, tmp_path, name, classes, learner):
+    rows = [f"{i % 9},{i % 5},{classes[i % (len(classes) - 1)]}" for i in range(60)]
+    studio.drop("t.csv", "\n".join(["x,y,class", *rows, f"9,1,{classes[-1]}"]).encode())
+    studio.work("/train/start", learner=learner)
+    studio.post("/correct/apply", data={"row": 60, "label": "label:a"})
+    studio.workspace.job.wait(60)
+    assert studio.workspace.model.classes == [*classes]
+    assert run_training(studio, tmp_path, name).classes == [*classes]
+
+
 @pytest.mark.parametrize(("limit", "value"), [("MAX_INSTANT_ROWS", 299), ("MAX_INSTANT_BYTES", 2000)])
 def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit, value):
     assert not corrections.needs_job(calibrated.workspace)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,13 @@ import numpy as np
 from deciban.formatting import format_count
 from deciban.metrics.report import Report
 from deciban.model.model import Model
+from deciban.option_values import join_list
 from deciban.server.problems import Problem
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import CopyingView, RowRange
 from deciban.studio.command_lines import (
     format_corrected_query,
+    format_options,
     format_row_query,
     quote_query,
     write_python_query,
@@ -91,6 +92,11 @@ def has_ledger(model: Model) -> bool:
     return model.learner in ("bayes", "aode")
 
 
+def list_class_names(model: Model) -> list[str]:
+    """Return the classes of a model as texts, in its order."""
+    return [str(label) for label in model._scorer.outline.classes]
+
+
 def find_doubtful_rows(workspace: Workspace) -> list[DoubtfulRow]:
     """Return the labelled ones of the first `MAX_SCANNED_ROWS` rows, those of the least probable labels first.
 
@@ -110,7 +116,7 @@ def scan_rows(model: Model, data: DataSet, start: int, count: int) -> list[Doubt
     if model.target not in data.columns:
         raise Problem(409, f"the table has no column {model.target!r}. Hint: open the table that the model predicts")
     view = CopyingView(RowRange(data.source(), start, count), [model.target])
-    names = [str(label) for label in model._scorer.outline.classes]
+    names = list_class_names(model)
     codes = {name: k for k, name in enumerate(names)}
     found, row = [], start
     for batches, parts in model._read_blocks(view, True, model._make_unseen_monitor()):
@@ -153,7 +159,8 @@ def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | 
     corrected = data.with_label(row, label, model.target)
     is_refitted = not is_changed_by_row(workspace)
     if is_refitted:
-        changed = train(corrected.table, target=model.target, like=model, progress=job)
+        classes = _keep_classes(model, before, label) if workspace.has_trained_model else None
+        changed = train(corrected.table, target=model.target, like=model, classes=classes, progress=job)
         changed.origin = replace(changed.origin, source=model.origin.source)
     else:
         changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
@@ -178,6 +185,15 @@ def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | 
     return True
 
 
+def _keep_classes(model: Model, before: str, after: str | None) -> list[str] | None:
+    """Return all classes where one has no row once a label was changed, so that training keeps it; else None."""
+    n_rows = dict(zip(list_class_names(model), model.ledger.rows.tolist()))
+    for label, change in ((before, -1), (after, 1)):
+        if label in n_rows:  # "?" marks a missing label
+            n_rows[label] += change
+    return list(n_rows) if min(n_rows.values()) <= 0 else None
+
+
 def undo_correction(workspace: Workspace) -> Correction:
     """Take back the last correction: table, model, report and steps are those of before."""
     history = get_history(workspace)
@@ -195,7 +211,7 @@ def undo_correction(workspace: Workspace) -> Correction:
 def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
     """Return the present label of a row; refuse a label that there is not, or the one that it has."""
     model = workspace.need_model()
-    names = [str(label) for label in model._scorer.outline.classes]
+    names = list_class_names(model)
     if label is not None and label not in names:
         raise Problem(400, f"there is no class {label[:80]!r}. Hint: one of {', '.join(names[:10])}")
     found = scan_rows(model, workspace.need_data(), row, 1)
@@ -222,11 +238,13 @@ def _record_fit(workspace: Workspace, title: str) -> Step:
     """Record a training on the table with its corrected labels as Python and as a command line; return the step."""
     data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
     query, word = format_corrected_query(data), quote_path(name)
+    classes = None if model.ledger.rows.all() else list_class_names(model)
     table = f"sql={write_python_query(query)}" if query else repr(data.training_name)
-    python = f"model = deciban.train({table}, target={model.target!r}, like=model)\nmodel.save({name!r})"
+    more = f", classes={classes!r}" if classes else ""
+    python = f"model = deciban.train({table}, target={model.target!r}, like=model{more})\nmodel.save({name!r})"
     words = f"--sql {quote_query(query)}" if query else quote_path(data.training_name)
-    command = f"deciban train {words} --target {shlex.quote(model.target)} --like {word} -o {word}"
-    return workspace.record(title, python, command)
+    options = format_options({"target": model.target, "like": name, "classes": classes and join_list(classes)})
+    return workspace.record(title, python, f"deciban train {words}{options} -o {word}")
 
 
 def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequence[str]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from deciban.studio.corrections import (
     get_history,
     has_ledger,
     is_changed_by_row,
+    list_class_names,
     needs_job,
     scan_rows,
     undo_correction,
@@ -59,7 +60,7 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
     return {
         "rows": describe_rows(workspace, rows, get_order(workspace, model)), "first": first, "page_rows": PAGE_ROWS,
         "has_next": has_next,
-        "classes": [str(label) for label in model._scorer.outline.classes], "target": model.target, "forget": FORGET,
+        "classes": list_class_names(model), "target": model.target, "forget": FORGET,
         "history": list(reversed(get_history(workspace))), "reports": _compare_reports(workspace),
         "keeps_no_counts": not has_ledger(model), "needs_job": needs_job(workspace), "learner": model.learner,
     }  # fmt: skip
