@@ -149,12 +149,12 @@ def needs_job(workspace: Workspace) -> bool:
     return not is_changed_by_row(workspace) and (model.ledger.n_rows > MAX_INSTANT_ROWS or size > MAX_INSTANT_BYTES)
 
 
-def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | None = None) -> bool:
+def correct_label(workspace: Workspace, row: int, label: str | None, version: int, job: Job | None = None) -> bool:
     """Change the label of a row, or with None leave the row out, in the table and in the model.
 
-    Return whether that was done: not if another table or model was opened meanwhile.
+    Return whether that was done: not if the workspace has another version by the end of a job.
     """
-    data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
+    data, model = workspace.need_data(), workspace.need_model()
     before = _check_label(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
     is_refitted = not is_changed_by_row(workspace)
