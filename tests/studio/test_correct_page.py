@@ -4,6 +4,8 @@ import ast
 import csv
 import io
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -422,6 +424,17 @@ def test_a_correction_of_a_page_that_is_out_of_date_is_refused(trained):
     assert answer.status_code == 409
     assert "load the page again" in answer.json()["detail"]
     assert not trained.workspace.data.labels
+
+
+def test_a_correction_that_waits_for_another_change_is_refused(trained):
+    workspace, first = trained.workspace, find_doubtful_rows(trained.workspace)[0]
+    correction = {"row": first.row, "label": "forget:", "version": workspace.version}
+    with ThreadPoolExecutor() as pool, workspace.lock:
+        answer = pool.submit(trained.post, "/correct/apply", data=correction)
+        time.sleep(0.3)
+        workspace.version += 1
+    assert answer.result().status_code == 409
+    assert not workspace.data.labels
 
 
 def test_no_correction_is_proposed_for_a_label_that_the_model_expects(trained):
