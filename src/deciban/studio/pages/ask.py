@@ -103,10 +103,12 @@ def _adapt_to_form(message: str) -> str:
 
     >>> _adapt_to_form("column 'age' of the row holds 'x' in row 1, which is not a number. Hint: --missing x")
     "column 'age' holds 'x', which is not a number"
+    >>> _adapt_to_form("column 'age' of the row holds 'x. Hint: y' in row 1, which is not a number. Hint: --missing x")
+    "column 'age' holds 'x. Hint: y', which is not a number"
     """
-    fault, _, advice = message.partition(". Hint: ")
-    fault = CELL_PLACE.sub(r" holds \1, which", fault)
-    return fault if not advice or "--" in advice else f"{fault}. Hint: {advice}"
+    message = CELL_PLACE.sub(r" holds \1, which", message)
+    fault, _, advice = message.rpartition(". Hint: ")
+    return fault if fault and "--" in advice else message
 
 
 def _answer(workspace: Workspace, sent: dict[str, Any]) -> dict[str, Any]:
