@@ -103,8 +103,8 @@ def _adapt_to_form(message: str) -> str:
 
     >>> _adapt_to_form("column 'age' of the row holds 'x' in row 1, which is not a number. Hint: --missing x")
     "column 'age' holds 'x', which is not a number"
-    >>> _adapt_to_form("column 'age' of the row holds 'x. Hint: y' in row 1, which is not a number. Hint: --missing x")
-    "column 'age' holds 'x. Hint: y', which is not a number"
+    >>> _adapt_to_form("column 'age' of the row holds '. Hint: ' in row 1, which is no number. Hint: --missing x")
+    "column 'age' holds '. Hint: ', which is no number"
     """
     message = CELL_PLACE.sub(r" holds \1, which", message)
     fault, _, advice = message.rpartition(". Hint: ")
