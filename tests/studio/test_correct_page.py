@@ -303,6 +303,18 @@ def test_the_class_of_the_last_row_that_is_corrected_stays(studio, tmp_path, nam
     assert run_training(studio, tmp_path, name).classes == [*classes]
 
 
+def test_the_page_says_how_the_model_is_corrected(trained, tmp_path):
+    again, by_row = "is trained again on the corrected table", "changes one row in it, exactly"
+    page = trained.page("/correct")
+    assert again in page
+    assert by_row not in page
+    trained.workspace.model.save(tmp_path / "patients.deciban")
+    trained.workspace.set_model(deciban.load(tmp_path / "patients.deciban"), "patients.deciban", None)
+    page = trained.page("/correct")
+    assert again not in page
+    assert by_row in page
+
+
 @pytest.mark.parametrize(("limit", "value"), [("MAX_INSTANT_ROWS", 299), ("MAX_INSTANT_BYTES", 2000)])
 def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit, value):
     assert not corrections.needs_job(calibrated.workspace)
@@ -455,7 +467,6 @@ def test_queries_are_quoted_for_shell_and_python(text):
 def test_one_dependence_estimators_are_corrected_exactly_too(studio):
     before = open_trained(studio, "patients", "aode").workspace.model
     first = find_doubtful_rows(studio.workspace)[0]
-    assert "is trained again after each correction" not in studio.page("/correct")
     studio.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
     expected = deciban.train(studio.workspace.data.table, target="diagnosis", like=before, judge=False)
     assert studio.workspace.model.learner == "aode"

@@ -19,7 +19,6 @@ from deciban.studio.corrections import (
     describe_rows,
     find_doubtful_rows,
     get_history,
-    has_ledger,
     is_changed_by_row,
     list_class_names,
     needs_job,
@@ -62,7 +61,7 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
         "has_next": has_next,
         "classes": list_class_names(model), "target": model.target, "forget": FORGET,
         "history": list(reversed(get_history(workspace))), "reports": _compare_reports(workspace),
-        "keeps_no_counts": not has_ledger(model), "needs_job": needs_job(workspace), "learner": model.learner,
+        "is_changed_by_row": is_changed_by_row(workspace), "needs_job": needs_job(workspace),
     }  # fmt: skip
 
 
