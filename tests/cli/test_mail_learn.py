@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -106,6 +107,16 @@ def test_what_cannot_be_learned_is_refused_with_a_way_out(tmp_path, arguments, c
     assert words in result.stderr
     assert "secret" not in result.stderr
     assert not (tmp_path / "mail.db").exists() or learned(tmp_path / "mail.db") == {}
+
+
+def test_files_are_compared_without_the_modules_of_imap(tmp_path):
+    words = [str(mbox(tmp_path / f"{label}.mbox", label, range(3))) for label in ("ham", "spam")]
+    script = (
+        "import sys; from deciban.cli.mail.mail_inputs import refuse_same_source\n"
+        "refuse_same_source({'ham': sys.argv[1:2], 'spam': sys.argv[2:]}); print('imaplib' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=True)
+    assert result.stdout == "False\n"
 
 
 def test_a_file_whose_name_is_a_hyphen_is_not_standard_input(tmp_path, monkeypatch):

@@ -272,10 +272,20 @@ def test_files_that_cannot_be_read_are_not_reported_again_by_the_next_run(maildi
         with notes.watcher(problems=reported.append) as watcher:
             notes.news(watcher)
     first, second = map(str, reported)
-    assert "3 messages cannot be read" in first
+    assert "3 messages cannot be read. The first" in first
     assert second.endswith("The first: " + f"{maildir.junk}/new/1700000003.M1.host: No such file or directory")
     kept = json.loads(notes.kept)["folders"][str(maildir.junk)]
-    assert kept["unreadable"] == [f"170000000{i}.M1.host" for i in (1, 2, 3)]
+    assert kept == {"keys": [f"170000000{i}.M1.host" for i in (1, 2)], "unreadable": ["1700000003.M1.host"]}
+
+
+def test_a_file_that_could_not_be_read_at_the_first_look_states_nothing(maildir):
+    notes = Notes(maildir)
+    _, _, link = keep_unreadable_files(maildir.junk)
+    with notes.watcher(problems=[].append) as watcher:
+        notes.news(watcher)
+        link.unlink()
+        link.write_bytes(b"Subject: mended\n\n")
+        assert notes.news(watcher) == []
 
 
 def test_memory_is_bounded(maildir, monkeypatch):

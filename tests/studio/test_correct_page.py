@@ -4,6 +4,8 @@ import ast
 import csv
 import io
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -213,7 +215,7 @@ def test_the_steps_reproduce_the_corrections_of_a_model_that_was_not_trained_on_
         studio.post("/correct/apply", data={"row": row, "label": label})
     studio.post("/correct/undo")
     assert studio.workspace.model.ledger.n_rows == 2 * 62 - 1
-    (tmp_path / "t-corrected.csv").write_text(studio.get("/take-away/table").text)
+    write_corrected(studio, tmp_path)
     steps = studio.page(f"/take-away/{name}")
     if name == "steps.py":
         steps = steps.replace("import deciban", "import deciban\nmodel = deciban.load('t.deciban')", 1)
@@ -236,6 +238,83 @@ def test_a_correction_that_was_taken_back_is_no_step(calibrated, tmp_path):
     assert calibrated.page("/take-away/steps.py") == before
 
 
+@pytest.mark.thorough
+def test_the_correction_of_a_fitted_model_from_a_file_that_was_taken_back_is_no_step(studio, tmp_path):
+    """A training on the open table would replace that model, which may have learned another one."""
+    workspace = open_trained(studio, "iris", "logistic").workspace
+    workspace.trained_models.clear()
+    before = studio.page("/take-away/steps.py")
+    first = find_doubtful_rows(workspace)[0]
+    studio.work("/correct/apply", row=first.row, label=f"label:{first.prediction}")
+    assert "Corrected" in studio.page("/take-away/steps.py")
+    studio.post("/correct/undo")
+    assert studio.page("/take-away/steps.py") == before
+
+
+def test_corrections_one_after_the_other_are_one_training(trained):
+    """It learns all corrected labels; undo restores the one before."""
+    before = trained.page("/take-away/steps.sh")
+    scripts = []
+    for each in find_doubtful_rows(trained.workspace)[:3]:
+        trained.post("/correct/apply", data={"row": each.row, "label": "forget:"})
+        scripts.append(trained.page("/take-away/steps.sh"))
+        assert scripts[-1].count("--like") == 1
+    assert f"# Corrected: row {each.row + 1} forgotten, after 2 other corrections\n" in scripts[-1]
+    for script in [*scripts[1::-1], before]:
+        trained.post("/correct/undo")
+        assert trained.page("/take-away/steps.sh") == script
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+@pytest.mark.parametrize(("delimiter", "blank", "decimal"), [(",", " ", "."), (";", "", ",")])
+def test_the_steps_read_cells_as_the_studio_does(studio, tmp_path, name, delimiter, blank, decimal):
+    """Blanks around cells, columns named by numbers, and decimal commas."""
+    rows = [["1", "2", "class"]]
+    for i in range(60):
+        letter = blank * (i % 4 == 0) + "pqr"[i % 3] + blank * (i % 5 == 0)
+        rows.append([f"{i % 9}{decimal}{i % 7}5", letter, "ab"[i % 9 > 4]])
+    studio.drop("t.csv", "\n".join(map(delimiter.join, rows)).encode())
+    studio.work("/train/start", learner="bayes")
+    for row, label in ((3, "label:b"), (4, "forget:")):
+        studio.post("/correct/apply", data={"row": row, "label": label})
+    model, path = run_training(studio, tmp_path, name), studio.workspace.data.path
+    expected = read_numbers(studio.workspace.model.predict_proba(path).read_all())
+    assert read_numbers(model.predict_proba(path).read_all()) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_label_that_marks_a_missing_one_is_corrected(studio):
+    studio.drop("t.csv", "\n".join(["x,class", *(f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(60)), "7,?"]).encode())
+    studio.work("/train/start", learner="bayes")
+    assert studio.post("/correct/apply", data={"row": 60, "label": "label:b"}).status_code == 200
+    assert studio.workspace.model.ledger.n_rows == 61
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
+@pytest.mark.parametrize(("classes", "learner"), [("ab", "bayes"), ("abc", "bayes"), ("ab", "logistic")])
+def test_the_class_of_the_last_row_that_is_corrected_stays(studio, tmp_path, name, classes, learner):
+    rows = [f"{i % 9},{i % 5},{classes[i % (len(classes) - 1)]}" for i in range(60)]
+    studio.drop("t.csv", "\n".join(["x,y,class", *rows, f"9,1,{classes[-1]}"]).encode())
+    studio.work("/train/start", learner=learner)
+    studio.post("/correct/apply", data={"row": 60, "label": "label:a"})
+    studio.workspace.job.wait(60)
+    assert studio.workspace.model.classes == [*classes]
+    assert run_training(studio, tmp_path, name).classes == [*classes]
+
+
+def test_the_page_says_how_the_model_is_corrected(trained, tmp_path):
+    again, by_row = "is trained again on the corrected table", "changes one row in it, exactly"
+    page = trained.page("/correct")
+    assert again in page
+    assert by_row not in page
+    trained.workspace.model.save(tmp_path / "patients.deciban")
+    trained.workspace.set_model(deciban.load(tmp_path / "patients.deciban"), "patients.deciban", None)
+    page = trained.page("/correct")
+    assert again not in page
+    assert by_row in page
+
+
 @pytest.mark.parametrize(("limit", "value"), [("MAX_INSTANT_ROWS", 299), ("MAX_INSTANT_BYTES", 2000)])
 def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit, value):
     assert not corrections.needs_job(calibrated.workspace)
@@ -246,6 +325,7 @@ def test_a_large_table_is_trained_again_by_a_job(calibrated, monkeypatch, limit,
 def run_corrections(studio, folder, name):
     """Run the steps in a folder with the table and the model from before; one is trained where there is none."""
     steps = studio.page(f"/take-away/{name}")
+    write_corrected(studio, folder)
     data, path = studio.workspace.data, folder / "patients.deciban"
     (folder / "patients.csv").write_bytes(Path(data.path).read_bytes())
     if not path.exists():
@@ -256,6 +336,11 @@ def run_corrections(studio, folder, name):
     run_steps(folder, name)
 
 
+def write_corrected(studio, folder):
+    """Write the corrected table of the page Take away into a folder."""
+    (folder / studio.workspace.data.training_name).write_bytes(studio.get("/take-away/table").content)
+
+
 def assert_same_model(model, studio):
     """Assert that a model gives all rows of the open table the probabilities of the studio's model."""
     data = studio.workspace.data
@@ -263,6 +348,15 @@ def assert_same_model(model, studio):
     expected = read_numbers(studio.workspace.model.predict_proba(table))
     assert read_numbers(model.predict_proba(table)) == pytest.approx(expected, abs=1e-9)
     assert_same_ledger(model, studio.workspace.model)
+
+
+def run_training(studio, folder, name):
+    """Return the model of the steps from the training on, run in a folder with the tables."""
+    (folder / studio.workspace.data.name).write_bytes(Path(studio.workspace.data.path).read_bytes())
+    write_corrected(studio, folder)
+    (folder / name).write_text(studio.page(f"/take-away/{name}"))
+    run_steps(folder, name)
+    return deciban.load(folder / studio.workspace.model_name)
 
 
 def read_numbers(table):
@@ -301,10 +395,7 @@ def test_the_steps_reproduce_the_calibration(calibrated, tmp_path, name):
     first, second = find_doubtful_rows(calibrated.workspace)[:2]
     calibrated.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
     calibrated.post("/correct/apply", data={"row": second.row, "label": "forget:"})
-    (tmp_path / "repeated.csv").write_bytes(Path(calibrated.workspace.data.path).read_bytes())
-    (tmp_path / name).write_text(calibrated.page(f"/take-away/{name}"))
-    run_steps(tmp_path, name)
-    model = deciban.load(tmp_path / "repeated.deciban")
+    model = run_training(calibrated, tmp_path, name)
     assert model.calibration is not None
     assert_same_model(model, calibrated)
 
@@ -347,6 +438,17 @@ def test_a_correction_of_a_page_that_is_out_of_date_is_refused(trained):
     assert not trained.workspace.data.labels
 
 
+def test_a_correction_that_waits_for_another_change_is_refused(trained):
+    workspace, first = trained.workspace, find_doubtful_rows(trained.workspace)[0]
+    correction = {"row": first.row, "label": "forget:", "version": workspace.version}
+    with ThreadPoolExecutor() as pool, workspace.lock:
+        answer = pool.submit(trained.post, "/correct/apply", data=correction)
+        time.sleep(0.3)
+        workspace.version += 1
+    assert answer.result().status_code == 409
+    assert not workspace.data.labels
+
+
 def test_no_correction_is_proposed_for_a_label_that_the_model_expects(trained):
     rows = find_doubtful_rows(trained.workspace)
     page = trained.page(f"/correct?row={len(rows)}")
@@ -365,7 +467,6 @@ def test_queries_are_quoted_for_shell_and_python(text):
 def test_one_dependence_estimators_are_corrected_exactly_too(studio):
     before = open_trained(studio, "patients", "aode").workspace.model
     first = find_doubtful_rows(studio.workspace)[0]
-    assert "is trained again after each correction" not in studio.page("/correct")
     studio.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
     expected = deciban.train(studio.workspace.data.table, target="diagnosis", like=before, judge=False)
     assert studio.workspace.model.learner == "aode"

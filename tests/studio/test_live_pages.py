@@ -122,6 +122,23 @@ def test_a_cell_that_is_no_number_is_said_and_the_page_goes_on(visit):
     visit.page.wait_for_selector("#alert", state="hidden")
 
 
+@pytest.mark.thorough
+def test_an_answer_that_comes_late_leaves_the_error_of_a_cell(visit):
+    open_trained(visit)
+    held = []
+    visit.page.route("**/ask/changes", lambda route: held.append(route))
+    visit.page.goto(visit.address + "/ask")
+    visit.page.wait_for_selector("#answer .verdict")
+    while not held:
+        visit.page.wait_for_timeout(10)
+    visit.page.fill("[data-column=age] [data-cell]", "old")
+    visit.page.wait_for_selector("[role=alert]:has-text('age')")
+    visit.errors.clear()  # the browser logs the status of the answer
+    held[0].continue_()
+    visit.page.wait_for_selector("#changes:not(:has-text('Searching'))")
+    assert visit.page.is_visible("#alert")
+
+
 def test_words_are_highlighted_while_a_text_is_written(visit):
     model = open_trained(visit, "messages")
     word = model.telltales(model.classes[0], 1)[0].word

@@ -156,6 +156,19 @@ def test_a_picture_that_the_model_has_not_is_refused_without_code(studio):
         assert (f"/look/download/{name}.svg" in page) is has_code
 
 
+def test_a_column_of_texts_has_no_densities(studio):
+    page = html.unescape(open_trained(studio, "messages").page("/look?picture=densities&column=message"))
+    assert "column 'message' is text, which is not drawn" in page
+    assert "Draw it yourself" not in page
+
+
+def test_a_picture_is_drawn_once_the_page_is_there(studio):
+    open_trained(studio, "iris")
+    for name in KINDS:
+        assert "Drawing …" in studio.page(f"/look?picture={name}")
+    assert "pictures" not in studio.workspace.page_state
+
+
 def count_paths(svg):
     return svg.count("<path"), svg.count("<use")
 

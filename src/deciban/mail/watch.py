@@ -221,7 +221,10 @@ class WatchedMaildir:
             raise InputError(f"{self.path}: the Maildir cannot be read: {error.strerror}") from None
 
     def new_messages(self) -> Iterator[tuple[int | str, RawMessage]]:
-        """Yield each message not in `seen`, to which the caller adds its key; those trashed or gone leave it."""
+        """Yield each message not in `seen`, to which the caller adds its key; those trashed or gone leave it.
+
+        At the first look those that cannot be read are added to it too: they were there, so they state nothing.
+        """
         if self._times == self._unchanged:
             return
         files = [file for file in list_maildir(self.path) if not file.is_trashed]
@@ -238,6 +241,8 @@ class WatchedMaildir:
             else:
                 yield file.key, message
         self._report_unreadable(unreadable)
+        if self.is_new:
+            self.seen |= {file.key for file in files}
         is_complete = self.seen >= {file.key for file in files}
         is_old_enough = self._looked - max(self._times) / 1e9 > MTIME_RESOLUTION_SECONDS
         self._unchanged = self._times if is_complete and is_old_enough else ()
@@ -246,7 +251,8 @@ class WatchedMaildir:
         """Report the unreadable files, by key, if any of them is new since the last look."""
         if new := [problem for key, problem in unreadable.items() if key not in self._unreadable]:
             n = format_count(len(unreadable), "message")
-            reason = f"{n} cannot be read; each look tries again. The first: {new[0]}"
+            advice = "" if self.is_new else "; each look tries again"
+            reason = f"{n} cannot be read{advice}. The first: {new[0]}"
             self._problems(Problem(self.name, reason, len(unreadable)))
         self._unreadable = set(unreadable)
 

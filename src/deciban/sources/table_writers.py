@@ -40,7 +40,7 @@ def open_format(form: str, file: Any, schema: Any, changes: Sequence[Change] = (
     `changes` are applied to all names and texts of CSV and TSV, and to each line of JSON; CSV has its header at once.
     """
     if form in ("csv", "tsv"):
-        yield _make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)
+        yield make_csv_writer(file, schema, "\t" if form == "tsv" else ",", changes)
     elif form == "jsonl":
 
         @_convert_write_errors()
@@ -59,7 +59,7 @@ def open_format(form: str, file: Any, schema: Any, changes: Sequence[Change] = (
             yield writer.write_batch
 
 
-def _make_csv_writer(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]) -> Write:
+def make_csv_writer(file: Any, schema: Any, delimiter: str, changes: Sequence[Change]) -> Write:
     """Return a function that writes lines; only what needs quotes has them, which pyarrow's own header ignores."""
     from pyarrow.csv import WriteOptions, write_csv
 

@@ -11,9 +11,8 @@ from deciban.sources.database import quote_name, quote_text
 from deciban.studio.data_set import DataSet, quote_path
 from deciban.studio.workspace import Workspace
 
-CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 TYPED_ENDINGS = (".parquet", ".jsonl", ".ndjson")
-"""Endings of files that DuckDB reads as they are; all cells of the former are texts, as a model has learned them."""
+"""Endings of files whose cells DuckDB reads as deciban does; in a CSV file it keeps the blanks around a cell."""
 
 
 def format_table_words(workspace: Workspace) -> str:
@@ -45,24 +44,27 @@ def format_options(options: Mapping[str, Any]) -> str:
 def format_row_query(data: DataSet, row: int, target: str, label: str) -> str:
     """Return a DuckDB query for a row of a table, counted from 0, with a label.
 
-    Where DuckDB cannot read the table, the row is that of the corrected table that the page Take away writes.
+    Unless the cells of the file have types, the row is that of the corrected table that the page Take away writes.
 
-    >>> print(format_row_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9), 2, "y", "it's"))
-    select * replace ('it''s' as "y") from read_csv('a.csv', all_varchar = true) limit 1 offset 2
+    >>> print(format_row_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9, "", {2: "b"}, "y"), 2, "y", "it's"))
+    select * replace ('it''s' as "y") from read_csv('a-corrected.csv', delim = ',', quote = '"', header = true,
+    all_varchar = true) limit 1 offset 2
     """
-    table = _format_duckdb_table(data.name) or _format_duckdb_table(data.training_name)
+    table = quote_text(data.name)
+    if not data.name.endswith(TYPED_ENDINGS):
+        options = "delim = ',', quote = '\"', header = true, all_varchar = true"
+        table = f"read_csv({quote_text(data.training_name)}, {options})"
     return f"select * replace ({quote_text(label)} as {quote_name(target)}) from {table} limit 1 offset {row}"
 
 
 def format_corrected_query(data: DataSet) -> str:
-    """Return a DuckDB query for a table with its corrected labels; empty without any, or where it cannot be read.
+    """Return a DuckDB query for a table with its corrected labels; empty where its cells have no types.
 
-    >>> print(format_corrected_query(DataSet("a.csv", "a.csv", ("x", "y"), None, 9, "", {2: "b", 4: None}, "y")))
-    select * replace (case row_number() over () when 3 then 'b' when 5 then null else "y" end as "y") from
-    read_csv('a.csv', all_varchar = true)
+    >>> data = DataSet("a.parquet", "a.parquet", ("x", "y"), None, 9, "", {2: "b", 4: None}, "y")
+    >>> print(format_corrected_query(data))
+    select * replace (case row_number() over () when 3 then 'b' when 5 then null else "y" end as "y") from 'a.parquet'
     """
-    table = _format_duckdb_table(data.name)
-    if not table or not data.labels:
+    if not data.name.endswith(TYPED_ENDINGS) or not data.labels:
         return ""
     column = quote_name(data.labelled)
     labels = [
@@ -70,14 +72,7 @@ def format_corrected_query(data: DataSet) -> str:
         for row, label in sorted(data.labels.items())
     ]
     changed = f"case row_number() over () {' '.join(labels)} else {column} end"
-    return f"select * replace ({changed} as {column}) from {table}"
-
-
-def _format_duckdb_table(name: str) -> str:
-    """Return a file as a table of a DuckDB query, its rows in order; empty where DuckDB cannot read the file."""
-    if name.endswith(CSV_ENDINGS):
-        return f"read_csv({quote_text(name)}, all_varchar = true)"
-    return quote_text(name) if name.endswith(TYPED_ENDINGS) else ""
+    return f"select * replace ({changed} as {column}) from {quote_text(data.name)}"
 
 
 def quote_query(query: str) -> str:

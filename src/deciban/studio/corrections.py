@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deciban.formatting import format_count
 from deciban.metrics.report import Report
 from deciban.model.model import Model
+from deciban.option_values import join_list
 from deciban.server.problems import Problem
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.row_views import CopyingView, RowRange
 from deciban.studio.command_lines import (
     format_corrected_query,
+    format_options,
     format_row_query,
     quote_query,
     write_python_query,
@@ -62,7 +64,8 @@ class DoubtfulRow:
 class Correction:
     """A change of one label, everything that it replaced, the model after it, and the step that does the same.
 
-    `after` is None where the row was forgotten.
+    `after` is None where the row was forgotten; `replaced` is the step of the correction before, which the step does
+    too: a training on all corrected labels.
     """
 
     row: int
@@ -73,6 +76,7 @@ class Correction:
     report: Report | None
     result: Model
     step: Step
+    replaced: Step | None
 
 
 def get_history(workspace: Workspace) -> list[Correction]:
@@ -86,6 +90,11 @@ def get_history(workspace: Workspace) -> list[Correction]:
 def has_ledger(model: Model) -> bool:
     """Return whether a model learns and forgets rows exactly; another has to be trained again."""
     return model.learner in ("bayes", "aode")
+
+
+def list_class_names(model: Model) -> list[str]:
+    """Return the classes of a model as texts, in its order."""
+    return [str(label) for label in model._scorer.outline.classes]
 
 
 def find_doubtful_rows(workspace: Workspace) -> list[DoubtfulRow]:
@@ -107,7 +116,7 @@ def scan_rows(model: Model, data: DataSet, start: int, count: int) -> list[Doubt
     if model.target not in data.columns:
         raise Problem(409, f"the table has no column {model.target!r}. Hint: open the table that the model predicts")
     view = CopyingView(RowRange(data.source(), start, count), [model.target])
-    names = [str(label) for label in model._scorer.outline.classes]
+    names = list_class_names(model)
     codes = {name: k for k, name in enumerate(names)}
     found, row = [], start
     for batches, parts in model._read_blocks(view, True, model._make_unseen_monitor()):
@@ -140,17 +149,18 @@ def needs_job(workspace: Workspace) -> bool:
     return not is_changed_by_row(workspace) and (model.ledger.n_rows > MAX_INSTANT_ROWS or size > MAX_INSTANT_BYTES)
 
 
-def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | None = None) -> bool:
+def correct_label(workspace: Workspace, row: int, label: str | None, version: int, job: Job | None = None) -> bool:
     """Change the label of a row, or with None leave the row out, in the table and in the model.
 
-    Return whether that was done: not if another table or model was opened meanwhile.
+    Return whether that was done: not if the workspace has another version by the end of a job.
     """
-    data, model, version = workspace.need_data(), workspace.need_model(), workspace.version
+    data, model = workspace.need_data(), workspace.need_model()
     before = _check_label(workspace, row, label)
     corrected = data.with_label(row, label, model.target)
     is_refitted = not is_changed_by_row(workspace)
     if is_refitted:
-        changed = train(corrected.table, target=model.target, like=model, progress=job)
+        classes = _keep_classes(model, before, label) if workspace.has_trained_model else None
+        changed = train(corrected.table, target=model.target, like=model, classes=classes, progress=job)
         changed.origin = replace(changed.origin, source=model.origin.source)
     else:
         changed = copy.copy(model).forget(RowRange(data.source(), row, 1))
@@ -159,40 +169,49 @@ def correct_label(workspace: Workspace, row: int, label: str | None, job: Job | 
     with workspace.lock:
         if workspace.version != version:
             return False
-        history, report = get_history(workspace), workspace.report
-        if is_refitted:
-            workspace.trained_models.append(changed)
+        history, report, replaced = get_history(workspace), workspace.report, None
         workspace.data = corrected
         workspace.set_model(changed, workspace.model_name, changed.held_out, workspace.warnings)
         title = f"Corrected: row {row + 1} {'forgotten' if label is None else f'relabelled {label}'}"
-        step = _record_fit(workspace, title) if is_refitted else _record_change(workspace, title, row, before, label)
-        history.append(Correction(row, before, label, data, model, report, changed, step))
+        if is_refitted:
+            workspace.trained_models.append(changed)
+            if history:
+                title += f", after {format_count(len(history), 'other correction')}"
+                replaced = workspace.steps.pop() if workspace.steps[-1] is history[-1].step else None
+            step = _record_fit(workspace, title)
+        else:
+            step = _record_change(workspace, title, row, before, label)
+        history.append(Correction(row, before, label, data, model, report, changed, step, replaced))
     return True
 
 
-def undo_correction(workspace: Workspace) -> Correction:
-    """Take back the last correction: table, model and report are those of before.
+def _keep_classes(model: Model, before: str, after: str | None) -> list[str] | None:
+    """Return all classes where one has no row once a label was changed, so that training keeps it; else None."""
+    n_rows = dict(zip(list_class_names(model), model.ledger.rows.tolist()))
+    for label, change in ((before, -1), (after, 1)):
+        if label in n_rows:  # "?" marks a missing label
+            n_rows[label] += change
+    return list(n_rows) if min(n_rows.values()) <= 0 else None
 
-    Where it changed one row of the model, which lost its calibration, its step is removed.
-    """
+
+def undo_correction(workspace: Workspace) -> Correction:
+    """Take back the last correction: table, model, report and steps are those of before."""
     history = get_history(workspace)
     if not history:
         raise Problem(409, "there is no correction to take back")
-    last, was_refitted = history.pop(), workspace.has_trained_model
+    last = history.pop()
     workspace.trained_models = [each for each in workspace.trained_models if each is not last.result]
     workspace.data = last.data
     workspace.set_model(last.model, workspace.model_name, last.report, workspace.warnings)
-    if was_refitted:
-        _record_fit(workspace, f"Took back the correction of row {last.row + 1}")
-    else:
-        workspace.steps = [step for step in workspace.steps if step is not last.step]
+    steps = [last.replaced if step is last.step else step for step in workspace.steps]
+    workspace.steps = [step for step in steps if step is not None]
     return last
 
 
 def _check_label(workspace: Workspace, row: int, label: str | None) -> str:
     """Return the present label of a row; refuse a label that there is not, or the one that it has."""
     model = workspace.need_model()
-    names = [str(each) for each in model._scorer.outline.classes]
+    names = list_class_names(model)
     if label is not None and label not in names:
         raise Problem(400, f"there is no class {label[:80]!r}. Hint: one of {', '.join(names[:10])}")
     found = scan_rows(model, workspace.need_data(), row, 1)
@@ -219,11 +238,13 @@ def _record_fit(workspace: Workspace, title: str) -> Step:
     """Record a training on the table with its corrected labels as Python and as a command line; return the step."""
     data, model, name = workspace.need_data(), workspace.need_model(), workspace.model_name
     query, word = format_corrected_query(data), quote_path(name)
+    classes = None if model.ledger.rows.all() else list_class_names(model)
     table = f"sql={write_python_query(query)}" if query else repr(data.training_name)
-    python = f"model = deciban.train({table}, target={model.target!r}, like=model)\nmodel.save({name!r})"
+    more = f", classes={classes!r}" if classes else ""
+    python = f"model = deciban.train({table}, target={model.target!r}, like=model{more})\nmodel.save({name!r})"
     words = f"--sql {quote_query(query)}" if query else quote_path(data.training_name)
-    command = f"deciban train {words} --target {shlex.quote(model.target)} --like {word} -o {word}"
-    return workspace.record(title, python, command)
+    options = format_options({"target": model.target, "like": name, "classes": classes and join_list(classes)})
+    return workspace.record(title, python, f"deciban train {words}{options} -o {word}")
 
 
 def describe_rows(workspace: Workspace, rows: Sequence[DoubtfulRow], order: Sequence[str]) -> list[dict[str, Any]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from deciban.errors import DecibanError
 from deciban.model.predictions import Predictions
+from deciban.sources.number_formats import get_plain_format
 from deciban.sources.row_views import CopyingView
-from deciban.sources.table_writers import neutralise_formula, open_format
+from deciban.sources.table_writers import Change, make_csv_writer, neutralise_formula
 from deciban.studio.look_pictures import KINDS, get_picture, is_possible, list_number_columns
 from deciban.studio.pictures import inline_svg
 from deciban.studio.render import FOLDER, render_fragment
@@ -55,25 +56,30 @@ def write_predictions(workspace: Workspace) -> Path:
     model, source = workspace.need_model(), workspace.need_data().source()
     predictions = Predictions(model, CopyingView(source, list(source.columns)), True, None, None, True)
     batches = predictions.stream(False, Counter())
-    return _write_csv(workspace, predictions.schema, batches, [neutralise_formula])
+    return _write_csv(workspace, predictions.schema, batches, ",", [neutralise_formula])
 
 
 def write_table(workspace: Workspace) -> Path:
     """Write the open table with its corrected labels as a CSV file, and return its path; the caller removes it.
 
-    A row that was forgotten has no label, so that training leaves it out.
+    A row that was forgotten has no label, so that training leaves it out. Semicolons separate cells of which numbers
+    have a decimal comma, by which such numbers are recognised.
     """
     source = workspace.need_data().source()
     batches = source.batches(dict.fromkeys(source.columns, "text"))
     first = next(batches)
-    return _write_csv(workspace, first.schema, chain([first], batches), [])
+    delimiter = ";" if get_plain_format(source).decimal == "," else ","
+    return _write_csv(workspace, first.schema, chain([first], batches), delimiter)
 
 
-def _write_csv(workspace: Workspace, schema: Any, batches: Iterable[Any], changes: list[Any]) -> Path:
+def _write_csv(
+    workspace: Workspace, schema: Any, batches: Iterable[Any], delimiter: str, changes: Sequence[Change] = ()
+) -> Path:
     """Write batches to a new CSV file in the studio's folder, and return its path."""
     handle, name = tempfile.mkstemp(suffix=".csv", dir=workspace.settings.folder)
     try:
-        with os.fdopen(handle, "wb") as file, open_format("csv", file, schema, changes) as write:
+        with os.fdopen(handle, "wb") as file:
+            write = make_csv_writer(file, schema, delimiter, changes)
             for batch in batches:
                 write(batch)
     except BaseException:

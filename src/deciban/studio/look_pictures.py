@@ -30,7 +30,10 @@ MAX_CACHED_PICTURES = 40
 
 
 class PictureKind(NamedTuple):
-    """A picture: what it shows, what it needs ("model", "report" or "data"), and how it is drawn."""
+    """A picture: what it shows, what it needs ("model", "report" or "data"), and how it is drawn.
+
+    `check` raises the error of a model that has no such picture, without drawing it.
+    """
 
     title: str
     caption: str
@@ -38,6 +41,7 @@ class PictureKind(NamedTuple):
     draw: Callable[[Workspace, Options], str]
     command: Callable[[Workspace, Options], str]
     python: Callable[[Workspace, Options], str]
+    check: Callable[[Workspace, Options], object] = lambda workspace, options: None
 
 
 def list_number_columns(workspace: Workspace) -> list[str]:
@@ -130,6 +134,12 @@ def _draw_densities(workspace: Workspace, options: Options) -> str:
     return draw_svg("densities", workspace.need_model(), rows, columns=_choose_densities(workspace, options))
 
 
+def _check_densities(workspace: Workspace, options: Options) -> object:
+    from deciban.plots.conditionals import select_conditionals
+
+    return select_conditionals(workspace.need_model(), _choose_densities(workspace, options), 1)
+
+
 def _write_densities_command(workspace: Workspace, options: Options) -> str:
     data = "" if workspace.data is None else f" {workspace.data.shell_name}"
     columns = _choose_densities(workspace, options)
@@ -153,6 +163,12 @@ def _choose_pair(workspace: Workspace, options: Options) -> tuple[Any, Any] | No
 
 def _draw_nomogram(workspace: Workspace, options: Options) -> str:
     return draw_svg("nomogram", workspace.need_model(), classes=_choose_pair(workspace, options))
+
+
+def _check_nomogram(workspace: Workspace, options: Options) -> object:
+    from deciban.plots.nomogram_scales import compute_scales
+
+    return compute_scales(workspace.need_model(), _choose_pair(workspace, options), 1)
 
 
 def _write_nomogram_command(workspace: Workspace, options: Options) -> str:
@@ -213,10 +229,10 @@ KINDS: Mapping[str, PictureKind] = {
         "data", _draw_boundary, _write_boundary_command, _write_boundary_python),
     "densities": PictureKind(
         "Densities", "What the model has learned of each column, class by class; the strongest columns first.",
-        "model", _draw_densities, _write_densities_command, _write_densities_python),
+        "model", _draw_densities, _write_densities_command, _write_densities_python, _check_densities),
     "nomogram": PictureKind(
         "Nomogram", "The model on a sheet: read off the decibans of each column, add them up, find the probability.",
-        "model", _draw_nomogram, _write_nomogram_command, _write_nomogram_python),
+        "model", _draw_nomogram, _write_nomogram_command, _write_nomogram_python, _check_nomogram),
     "reliability": _make_report_kind(
         "reliability", "Reliability", "How often answers are right, against the probability they were given with."),
     "roc": _make_report_kind("roc", "ROC", "Hits against false alarms, for every threshold."),

@@ -113,13 +113,16 @@ def check_paths(paths: Sequence[str]) -> None:
 
 def refuse_same_source(paths_of: Mapping[str, Sequence[str]]) -> None:
     """Raise UsageError for a source that is given for two kinds of mail, however it is written; all must exist."""
-    from deciban.mail.sources.imap_connection import Address
+    if len(paths_of) < 2:
+        return
     from deciban.mail.sources.message_sources import source_kind
 
     kinds: dict[str, str] = {}
     for kind, paths in paths_of.items():
-        for path in paths if len(paths_of) > 1 else ():
+        for path in paths:
             if source_kind(path) == "imap":
+                from deciban.mail.sources.imap_connection import Address
+
                 place = str(Address.parse(path))
             else:  # "./-" is a file
                 place = path if path == "-" else str(Path(path).expanduser().resolve())

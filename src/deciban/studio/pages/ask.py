@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from typing import Any
 
@@ -26,9 +25,6 @@ from deciban.studio.row_answers import (
 )
 from deciban.studio.row_fields import choose_typical_row, make_fields, read_row
 from deciban.studio.workspace import Workspace
-
-CELL_PLACE = re.compile(r" of the row holds (.*) in row 1, which", re.DOTALL)
-"""The place of a cell in a message: a form has one row, and no others."""
 
 
 async def show(request: Request) -> Response:
@@ -103,10 +99,15 @@ def _adapt_to_form(message: str) -> str:
 
     >>> _adapt_to_form("column 'age' of the row holds 'x' in row 1, which is not a number. Hint: --missing x")
     "column 'age' holds 'x', which is not a number"
+    >>> _adapt_to_form("column 'age' of the row holds '. Hint: ' in row 1, which is no number. Hint: --missing x")
+    "column 'age' holds '. Hint: ', which is no number"
     """
-    fault, _, advice = message.partition(". Hint: ")
-    fault = CELL_PLACE.sub(r" holds \1, which", fault)
-    return fault if not advice or "--" in advice else f"{fault}. Hint: {advice}"
+    column, _, found = message.partition(" of the row holds ")
+    cell, place, fault = found.rpartition(" in row 1, which")
+    if place:
+        message = f"{column} holds {cell}, which{fault}"
+    fault, _, advice = message.rpartition(". Hint: ")
+    return fault if fault and "--" in advice else message
 
 
 def _answer(workspace: Workspace, sent: dict[str, Any]) -> dict[str, Any]:

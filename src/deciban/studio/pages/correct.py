@@ -19,8 +19,8 @@ from deciban.studio.corrections import (
     describe_rows,
     find_doubtful_rows,
     get_history,
-    has_ledger,
     is_changed_by_row,
+    list_class_names,
     needs_job,
     scan_rows,
     undo_correction,
@@ -59,9 +59,9 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
     return {
         "rows": describe_rows(workspace, rows, get_order(workspace, model)), "first": first, "page_rows": PAGE_ROWS,
         "has_next": has_next,
-        "classes": [str(label) for label in model._scorer.outline.classes], "target": model.target, "forget": FORGET,
+        "classes": list_class_names(model), "target": model.target, "forget": FORGET,
         "history": list(reversed(get_history(workspace))), "reports": _compare_reports(workspace),
-        "keeps_no_counts": not has_ledger(model), "needs_job": needs_job(workspace), "learner": model.learner,
+        "is_changed_by_row": is_changed_by_row(workspace), "needs_job": needs_job(workspace),
     }  # fmt: skip
 
 
@@ -71,27 +71,30 @@ async def apply(request: Request) -> Response:
     row, chosen = parse_whole_number(form.get("row", "")), form.get("label", "")
     if row is None or not chosen:
         raise Problem(400, "a correction needs the number of a row and a label")
-    if form.get("version", str(workspace.version)) != str(workspace.version):
-        raise Problem(409, "the table or the model has changed since this page was loaded. Hint: load the page again")
     label = None if chosen == f"{FORGET}:" else chosen.removeprefix("label:")
-    done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
-    if not needs_job(workspace):
-        is_changed = is_changed_by_row(workspace)
-        is_dropped = is_changed and workspace.need_model().calibration is not None
-        if not await run(workspace, correct_label, workspace, row, label):
-            raise Problem(409, "another table or model was opened meanwhile: the label is as it was")
-        dropped = ", which is no longer calibrated" if is_dropped else ""
-        changed = f"The row was changed in the model{dropped}."
-        workspace.notice = f"{done} {changed if is_changed else REFITTED}"
-        return redirect("/correct")
-
-    def refit(job: Job) -> str:
-        if correct_label(workspace, row, label, job):
-            workspace.notice = f"{done} {REFITTED}"
-        return "/correct"
-
-    workspace.start_job("Fitting the model again", refit, workspace.need_data().n_rows)
+    await run(workspace, _apply, workspace, row, label, form.get("version", ""))
     return redirect("/correct")
+
+
+def _apply(workspace: Workspace, row: int, label: str | None, shown_version: str) -> None:
+    """Correct a label, or start the job that does; refuse where the page shows another version of the workspace."""
+    version = workspace.version
+    if shown_version not in ("", str(version)):
+        raise Problem(409, "the table or the model has changed since this page was loaded. Hint: load the page again")
+    done = f"Row {row + 1} is forgotten." if label is None else f"Row {row + 1} is now labelled {label}."
+    if needs_job(workspace):
+
+        def refit(job: Job) -> str:
+            if correct_label(workspace, row, label, version, job):
+                workspace.notice = f"{done} {REFITTED}"
+            return "/correct"
+
+        workspace.start_job("Fitting the model again", refit, workspace.need_data().n_rows)
+        return
+    is_changed = is_changed_by_row(workspace)
+    dropped = ", which is no longer calibrated" if is_changed and workspace.need_model().calibration else ""
+    correct_label(workspace, row, label, version)
+    workspace.notice = f"{done} {f'The row was changed in the model{dropped}.' if is_changed else REFITTED}"
 
 
 async def undo(request: Request) -> Response:

@@ -14,6 +14,7 @@ from deciban.errors import DecibanError
 from deciban.studio.look_pictures import (
     COVARIANCES,
     KINDS,
+    PictureKind,
     choose_columns,
     get_kind,
     get_picture,
@@ -65,7 +66,7 @@ def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) 
     if name == "boundary":
         options["x"], options["y"] = choose_columns(workspace, options)
     query, shown = f"?{urlencode(options)}" if options else "", shown | options
-    refused = _find_refusal(workspace, name, options) if kind.needs == "model" else ""
+    refused = _find_refusal(workspace, kind, options)
     has_code = not refused and (kind.needs == "model" or workspace.data is not None)  # a report is that of a table
     return {
         "missing": "", "refused": refused, "numbers": numbers, "options": shown, "query": query,
@@ -74,10 +75,10 @@ def _describe_picture(workspace: Workspace, name: str, options: dict[str, str]) 
     }  # fmt: skip
 
 
-def _find_refusal(workspace: Workspace, name: str, options: dict[str, str]) -> str:
-    """Return why a picture of this model cannot be drawn; else draw it, to be shown next, and return ""."""
+def _find_refusal(workspace: Workspace, kind: PictureKind, options: dict[str, str]) -> str:
+    """Return why a picture of this model cannot be drawn, or an empty text; the page asks for the picture itself."""
     try:
-        get_picture(workspace, name, options)
+        kind.check(workspace, options)
     except DecibanError as error:  # not of this kind of model
         return adapt_hint(str(error))
     return ""

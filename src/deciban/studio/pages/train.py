@@ -22,7 +22,7 @@ from deciban.studio.requests import get_workspace, read_form, run
 from deciban.studio.workspace import Workspace
 
 LEARNERS = {
-    "bayes": ("Naive Bayes", "One pass over the table. Single rows can be corrected exactly. The evidence adds up."),
+    "bayes": ("Naive Bayes", "One pass over the table. The evidence of the columns adds up, and so do models."),
     "aode": ("One-dependence estimators", "The average of naive Bayes given each column: for columns that depend."),
     "logistic": ("Logistic regression", "Weights fitted to all rows; often sharper with many rows."),
     "evidence": ("Evidence regression", "Naive Bayes with a weight for each column: repeated evidence counts less."),

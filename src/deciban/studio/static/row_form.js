@@ -40,13 +40,22 @@ window.rowForm = (form, changed) => {
 };
 
 // Calls of a function one after the other: while one runs, only the last of the others waits.
+// The error of a call is shown until a later call of the same function succeeds.
 window.latest = (work) => {
   let running = false;
   let waiting = false;
+  let failed = false;
   const call = async () => {
     if (running) { waiting = true; return; }
     running = true;
-    try { await work(); window.studio.hideAlert(); } catch (error) { window.studio.showAlert(error.message); }
+    try {
+      await work();
+      if (failed) window.studio.hideAlert();
+      failed = false;
+    } catch (error) {
+      window.studio.showAlert(error.message);
+      failed = true;
+    }
     running = false;
     if (waiting) { waiting = false; call(); }
   };
