@@ -13,6 +13,8 @@ import deciban
 from deciban.model import feature_summaries
 from deciban.model.description import _get_order
 from deciban.model.differences import find_differences
+from deciban.model.feature_summaries import LevelTable
+from tests.timing import assert_growth
 
 PAIN = ["chest"] * 8 + ["none"] * 2 + ["chest"] * 3 + ["none"] * 12
 SICK = ["ill"] * 10 + ["well"] * 15
@@ -88,6 +90,42 @@ def test_of_many_classes_the_intervals_of_those_with_most_evidence_alone_are_dra
     monkeypatch.setattr(feature_summaries, "MAX_INTERVAL_CLASSES", 60)
     assert model.describe().strongest[0].summaries == few
     assert len(drawn) == 40 + 60
+
+
+def make_level_table(K, V, alpha=0.5):
+    """Return a table of levels and a prior; class 1 and the last level have no rows."""
+    rng = np.random.default_rng(K)
+    counts = rng.poisson(1.0, (K, V)).astype(float)
+    counts[1] = counts[:, -1] = 0.0
+    theta = (counts + alpha) / np.maximum((counts + alpha).sum(axis=1, keepdims=True), 1e-300)
+    return LevelTable("a", str, counts, np.log(np.maximum(theta, 1e-300)), alpha, V), rng.dirichlet(np.ones(K))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("prior", [None, [0.0, 0.5, 0.5, 0.0], [1 - 1e-10, 0.0, 0.0, 0.0], [0.6, 0.4, 0.0, 1e-18]])
+def test_the_strongest_level_of_each_class_is_that_of_the_definition(alpha, prior):
+    table, drawn = make_level_table(4 if prior else 7, 6, alpha)
+    prior = np.array(prior) if prior else drawn
+    found = feature_summaries._find_level_per_class(table, prior)
+    assert [level.k for level in found] == [k for k in range(len(prior)) if table.counts[k].any()]
+    n = table.counts.sum(axis=1)
+    for k, v, nats, low in found:
+        others = [l for l in range(len(prior)) if l != k]
+        share = prior[others] / prior[others].sum() if prior[others].any() else np.full(len(others), 1 / len(others))
+        expected = table.log_theta[k] - np.log(share @ np.exp(table.log_theta[others]))
+        sides = [(table.counts[k], n[k]), (table.counts[others].sum(axis=0), n[others].sum())]
+        variance = sum(
+            1 / np.maximum(counts + alpha, feature_summaries.MIN_PROBABILITY**0.25) - 1 / (rows + 6 * alpha)
+            for counts, rows in sides
+        )
+        lows = np.where(table.counts.any(axis=0), expected - feature_summaries.Z90 * np.sqrt(variance), -inf)
+        assert v == lows.argmax()
+        assert (nats, low) == pytest.approx((expected[v], lows[v]), rel=1e-12, abs=1e-12)
+
+
+def test_strongest_levels_are_found_in_time_proportional_to_the_classes():
+    tables = {K: make_level_table(K, 50) for K in (300, 2400)}
+    assert_growth(lambda K: feature_summaries._find_level_per_class(*tables[K]), 300, 2400, 30)
 
 
 def test_numbers_are_summarised_by_means_with_standard_errors():

@@ -69,6 +69,14 @@ def test_parts_add_subtract_and_scale_exactly(model):
         whole + deciban.train(rows, target=TARGET, like=model, learner="bayes", judge=False)
 
 
+def test_models_of_one_column_differ_from_naive_bayes_by_the_learner():
+    averaged, naive = (
+        deciban.train(echoes()[["a", TARGET]], target=TARGET, learner=name, judge=False) for name in ("aode", "bayes")
+    )
+    with pytest.raises(deciban.errors.SchemaError, match="dependence: learner='aode' and independent columns"):
+        averaged + naive
+
+
 def test_rows_of_a_database_are_read(model, tmp_path):
     with sqlite3.connect(tmp_path / "t.db") as database:
         echoes().to_sql("t", database, index=False)

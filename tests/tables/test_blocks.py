@@ -301,7 +301,8 @@ def test_more_combinations_than_are_distinguished_are_pooled():
 @pytest.mark.parametrize(
     ("blocks", "words"),
     [
-        ([["height"]], "joins two columns or more"),
+        ([["height"]], r"joins two columns or more, not height\."),
+        ([[]], r"joins two columns or more, not none\."),
         (
             [["height", "heigth"]],
             "'heigth' is to be joined, and is not a column to learn from; did you mean 'height'",

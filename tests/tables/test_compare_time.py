@@ -184,26 +184,56 @@ def test_quick_learners_stay_where_another_has_taken_all_of_the_time(monkeypatch
     assert "left out, for lack of time (10 s): Gaussian tied" in found.notes
 
 
-def test_a_learner_that_would_take_too_long_learns_a_sixteenth_of_the_rows_only(monkeypatch):
-    clock, learned = Clock(monkeypatch), []
+def compare_on_clock(monkeypatch, cost, seconds, learners):
+    """Compare learners of 2 000 rows that take `cost(n)` seconds for n rows; return their rows and the time, too."""
+    clock, learned = Clock(monkeypatch), {learner: [] for learner in learners}
 
     def fit(data, task):
-        learned.append((task.learner, len(data.rows.codes)))
-        clock.now += {"logistic": 0.05, "boosted": 0.001}[task.learner] * len(data.rows.codes)
+        n = len(data.rows.codes)
+        learned[task.learner].append(n)
+        clock.now += cost[task.learner](n)
         return data.model
 
     monkeypatch.setattr(candidates, "fit_learner", fit)
     rng = np.random.default_rng(0)
     table = {"x": rng.normal(size=2000), "k": rng.choice(list("yn"), 2000)}
-    settings = {"learners": ["bayes", "logistic", "boosted"], "seconds": 30, "folds": 10, "n_jobs": 1}
-    found = deciban.compare(table, target="k", **settings)
-    assert "left out, for lack of time (30 s): logistic" in found.notes  # 90 s a fold
+    settings = {"learners": ["bayes", *learners], "seconds": seconds, "folds": 10, "n_jobs": 1}
+    return deciban.compare(table, target="k", **settings), learned, clock.now
+
+
+def test_a_learner_that_would_take_too_long_learns_a_sixteenth_of_the_rows_only(monkeypatch):
+    cost = {"logistic": lambda n: 0.05 * n, "boosted": lambda n: 0.001 * n}  # 90 s and 1.8 s a fold
+    found, learned, taken = compare_on_clock(monkeypatch, cost, 30, ["logistic", "boosted"])
+    assert "left out, for lack of time (30 s): logistic" in found.notes
     assert "boosted gives every row the probabilities of naive Bayes, and is left out" in found.notes
-    assert [n for learner, n in learned if learner == "logistic"] == [112]
-    trial, *folds = [n for learner, n in learned if learner == "boosted"]
+    assert learned["logistic"] == [112]
+    trial, *folds = learned["boosted"]
     assert trial == 112
     assert folds == pytest.approx([1800] * 10, abs=2)
-    assert clock.now < 30
+    assert taken < 30
+
+
+def test_a_learner_whose_time_hardly_depends_on_the_rows_is_timed_on_a_fourth_of_them(monkeypatch):
+    found, learned, taken = compare_on_clock(monkeypatch, {"logistic": lambda n: 1 + 1e-5 * n}, 30, ["logistic"])
+    assert not any("for lack of time" in note for note in found.notes)
+    assert learned["logistic"][:2] == [112, 450]
+    assert learned["logistic"][2:] == pytest.approx([1800] * 10, abs=2)
+    assert taken < 30
+
+
+def test_a_learner_that_has_time_for_a_fold_and_not_for_all_is_left_out_by_its_trials(monkeypatch):
+    found, learned, taken = compare_on_clock(monkeypatch, {"logistic": lambda n: 0.006 * n}, 30, ["logistic"])
+    assert "left out, for lack of time (30 s): logistic" in found.notes
+    assert learned["logistic"] == [112, 450]
+    assert taken < 5
+
+
+def test_the_first_trial_of_many_rows_is_short(monkeypatch):
+    monkeypatch.setattr(candidate_evaluation, "TRIALS", ((64, 1600), (16, 1600), (4, 1600)))
+    found, learned, taken = compare_on_clock(monkeypatch, {"logistic": lambda n: 0.05 * n}, 5, ["logistic"])
+    assert "left out, for lack of time (5 s): logistic" in found.notes
+    assert learned["logistic"] == [28]
+    assert taken < 5
 
 
 @pytest.mark.parametrize(("seconds", "draws"), [(9 + 18.5, 3), (9 + 12.5, 2), (9 + 11.0, None), (9.5, None)])

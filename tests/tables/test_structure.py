@@ -89,6 +89,8 @@ def test_a_model_like_another_has_its_pairs_unless_others_are_asked_for():
             deciban.train(rows, like=naive, structure=structure, **given)
     with pytest.raises(SchemaError, match=r"differ in dependence: structure='blocks' and structure='tan'"):
         blocks + tree
+    with pytest.raises(SchemaError, match=r"differ in dependence: independent columns and structure='blocks'"):
+        naive + blocks
 
 
 def test_blocks_are_for_naive_bayes():

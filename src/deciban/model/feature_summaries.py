@@ -241,10 +241,8 @@ def find_strongest_levels(table: LevelTable, prior: Array, labels: NDArray[Any])
     """
     if table.counts.shape[1] < 2:
         return []
-    known = np.flatnonzero((table.counts.sum(axis=1) > 0) & (prior < 1))
-    theta = np.exp(table.log_theta)
-    strongest = (_find_strongest_level(k, table, theta, prior) for k in known.tolist())
-    found = nlargest(MAX_INTERVAL_CLASSES, (level for level in strongest if level.nats > 0), key=lambda e: e.low)
+    strongest = [level for level in _find_level_per_class(table, prior) if level.nats > 0]
+    found = nlargest(MAX_INTERVAL_CLASSES, strongest, key=lambda e: e.low)
     effects = [_measure_effect(level, table, prior, labels) for level in sorted(found)]
     return sorted(effects, key=lambda e: -e.low)[:MAX_SUMMARY_CLASSES]
 
@@ -258,16 +256,36 @@ class StrongestLevel(NamedTuple):
     low: float
 
 
-def _find_strongest_level(k: int, table: LevelTable, theta: Array, prior: Array) -> StrongestLevel:
-    """Return the level with the strongest evidence for class k, also where that is not above 0."""
+def _find_level_per_class(table: LevelTable, prior: Array) -> list[StrongestLevel]:
+    """Return the level with the strongest evidence for each class that has rows, also where that is not above 0."""
+    known = np.flatnonzero((table.counts.sum(axis=1) > 0) & (prior < 1))
+    if not len(known):
+        return []
     seen = np.flatnonzero(table.counts.sum(axis=0) > 0)
-    others, share = _find_other_classes(k, prior)
-    # ln θ_kv − ln Σ_l share_l θ_lv, the evidence for k against all others together
+    counts, theta = table.counts[:, seen], np.exp(table.log_theta[:, seen])
+    # ln θ_kv − ln(Σ_l≠k π_l θ_lv / Σ_l≠k π_l), the evidence for k against all others together
+    weighted, others = _sum_other_classes(prior[:, None] * theta), _sum_other_classes(prior)[:, None]
+    pooled = divide(weighted, others, _sum_other_classes(theta) / (len(prior) - 1))
     with np.errstate(divide="ignore"):
-        nats = table.log_theta[k, seen] - np.log(share @ theta[np.ix_(others, seen)])
-    low = nats - Z90 * np.sqrt(_estimate_variance(table, k, seen) + _estimate_variance(table, others, seen))
-    best = int(np.argmax(low))
-    return StrongestLevel(k, int(seen[best]), float(nats[best]), float(low[best]))
+        nats = table.log_theta[np.ix_(known, seen)] - np.log(pooled[known])
+    variances = _estimate_variances(table, counts) + _estimate_variances(table, _sum_other_classes(counts))
+    low = nats - Z90 * np.sqrt(variances[known])
+    best = low.argmax(axis=1)
+    rows = np.arange(len(known))
+    return [*map(StrongestLevel, *(each.tolist() for each in (known, seen[best], nats[rows, best], low[rows, best])))]
+
+
+def _sum_other_classes(values: Array) -> Array:
+    """Return for each class, by the first axis, the sum over all others: of those before it, and of those after it.
+
+    A total less the class itself would leave nothing but rounding errors of small others.
+
+    >>> _sum_other_classes(np.array([1.0, 1e20, 2.0])).tolist()
+    [1e+20, 3.0, 1e+20]
+    """
+    none = np.zeros_like(values[:1])
+    before, after = (np.cumsum(np.concatenate([none, each[:-1]]), axis=0) for each in (values, values[::-1]))
+    return before + after[::-1]
 
 
 def _find_other_classes(k: int, prior: Array) -> tuple[NDArray[np.intp], Array]:
@@ -286,13 +304,11 @@ def _measure_effect(level: StrongestLevel, table: LevelTable, prior: Array, labe
     )
 
 
-def _estimate_variance(table: LevelTable, classes: Any, seen: NDArray[np.intp]) -> Array:
-    """Approximate the variance of ln θ, counts of several classes summed: 1/rows with the level − 1/all rows."""
-    counts = np.atleast_2d(table.counts[classes]).sum(axis=0)
-    n = counts.sum() + table.alpha * table.n_alphas
-    return np.maximum(
-        1 / np.maximum(counts[seen] + table.alpha, MIN_PROBABILITY**0.25) - 1 / max(n, MIN_PROBABILITY), 0.0
-    )
+def _estimate_variances(table: LevelTable, counts: Array) -> Array:
+    """Approximate the variances of ln θ with these counts, K×V: 1/rows with the level − 1/all rows."""
+    n = counts.sum(axis=1, keepdims=True) + table.alpha * table.n_alphas
+    of_level = 1 / np.maximum(counts + table.alpha, MIN_PROBABILITY**0.25)
+    return np.maximum(of_level - 1 / np.maximum(n, MIN_PROBABILITY), 0.0)
 
 
 def _compute_interval(

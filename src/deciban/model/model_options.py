@@ -242,8 +242,15 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
     for name in (each.name for each in fields(Options) if each.name not in ignored):
         x, y = getattr(a.options, name), getattr(b.options, name)
         if x != y:
-            x, y = (DEPENDENCE_ARGUMENTS[v] if name == "dependence" else repr(v) for v in (x, y))
+            x, y = map(_name_dependence, (a, b)) if name == "dependence" else map(repr, (x, y))
             raise SchemaError(f"the two models differ in {name}: {x} and {y}. {LIKE_HINT}")
+
+
+def _name_dependence(model: ModelAlgebra) -> str:
+    """Return the argument of `train` by which the columns of a model depend on each other, or that they do not."""
+    dependence = model.options.dependence  # "forest" of naive Bayes too; of one column there is AODE without cells
+    is_naive = dependence == "forest" and not model._layout.cells
+    return "independent columns" if is_naive else DEPENDENCE_ARGUMENTS[dependence]
 
 
 def combine_formats(columns: Sequence[Column], others: Sequence[Column]) -> tuple[Column, ...]:

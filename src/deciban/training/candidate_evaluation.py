@@ -32,9 +32,13 @@ takes about a second."""
 MIN_SIZE_COST = 0.2
 """The least time of a model of few rows, as a fraction of that of a model of all rows."""
 
-TRIAL_DIVISOR, MIN_TRIAL_ROWS = 16, 100
-"""A learner is timed on this fraction of the rows, if these are so many. The time of all rows, taken to be in
-proportion, was half the true one for logistic on 18 000 rows in 26 classes, and three times that for boosted."""
+TRIALS = ((64, 60_000), (16, 1_600), (4, 1_600))
+"""A learner is timed on the rows of a fold divided by the first numbers, if a fold has as many rows as the second."""
+
+MAX_DECISIVE_DIVISOR = 16
+"""Fewer rows than these do not show that there is time. In proportion, a 16th of the rows took 0.9 (logistic) to 3
+times (boosted) as long as all rows of letter (26 classes, 18 000 rows a fold), a fourth 0.5 to 2.5 times as long; of
+3 600 rows of noise, a 16th 6 times (logistic) to 60 times (boosted) as long, a fourth 1 to 6 times."""
 
 QUICK_SHARE = 0.1
 """The share of the time budget that the quickest learners may take together where no time is left."""
@@ -95,20 +99,21 @@ class CandidateRows:
         """Return the scores of `iterate_fold`."""
         return list(self.iterate_fold(f, active))
 
-    def extrapolate_seconds(self, i: int) -> float:
-        """Return about how long candidate i takes for a fold, from its time for fewer rows.
+    def list_trials(self, i: int) -> list[int]:
+        """Return the divisors of the rows by which candidate i is timed, fewest rows first.
 
-        It is 0 for a candidate that only solves a ledger, and where rows are few.
+        There are none for a candidate that only solves a ledger, and where rows are few.
         """
+        n = np.count_nonzero(self.rows.fold != 0)
+        return [divisor for divisor, least in TRIALS if n >= least and self.candidates[i].task.needs_rows]
+
+    def time_trial(self, i: int, divisor: int) -> float:
+        """Return the seconds that candidate i takes to learn the rows of a fold divided by this number."""
         learned = np.flatnonzero(self.rows.fold != 0)
-        n = len(learned) // TRIAL_DIVISOR
-        if n < MIN_TRIAL_ROWS or not self.candidates[i].task.needs_rows:
-            return 0.0
-        drawn = np.sort(np.random.default_rng(0).choice(learned, n, replace=False))
+        drawn = np.sort(np.random.default_rng(0).choice(learned, len(learned) // divisor, replace=False))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _, seconds = CandidateTrainer(self.layout, self.rows[drawn]).learn(self.candidates[i])
-        return TRIAL_DIVISOR * seconds
+            return CandidateTrainer(self.layout, self.rows[drawn]).learn(self.candidates[i])[1]
 
     def score_draw(self, learned: RowIndex, held: RowIndex, active: Sequence[int]) -> Array:
         """Return accuracy and bounded log-loss of each of these candidates on held-out rows, 2×L.
@@ -158,7 +163,7 @@ class CandidateEvaluation:
         """
         n_curve_models = draws.n_draws * len(draws.sizes) if draws else 0
         self._expect(n_folds + n_curve_models)
-        found = [self._score_first_fold()]
+        found = [self._score_first_fold(n_folds)]
         if self._expected_seconds * (n_folds - 1 + n_curve_models) >= MIN_PARALLEL_SECONDS:
             self._runner.start_processes()
         chosen: list[tuple[int, ...]] = []
@@ -179,13 +184,13 @@ class CandidateEvaluation:
             self.notes.append(f"left out, for lack of time ({self._budget.seconds:g} s): {list_or_count(dropped)}")
         return self._combine_folds(found)
 
-    def _score_first_fold(self) -> dict[int, SplitScores]:
+    def _score_first_fold(self, n_folds: int) -> dict[int, SplitScores]:
         """Score the first fold by one candidate after the other, the first and those for which there is time."""
         found, tried = {}, list[int]()
 
         def plan_models() -> Iterator[int]:
             for i in self._active:
-                if not tried or self._has_time_for(i):
+                if not tried or self._has_time_for(i, n_folds):
                     tried.append(i)
                     yield i
 
@@ -195,11 +200,21 @@ class CandidateEvaluation:
         self._active = tried
         return found
 
-    def _has_time_for(self, i: int) -> bool:
-        """Return whether a candidate that has not learned yet would end a fold in time, if it took twice as long."""
-        if not 0 < self._budget.left < math.inf:
-            return self._budget.left > 0
-        return 2 * self._rows.extrapolate_seconds(i) <= self._budget.left
+    def _has_time_for(self, i: int, n_folds: int) -> bool:
+        """Return whether a candidate that has not learned yet would end in time.
+
+        That is one fold if it took twice as long as in trials, and all folds if it took half as long. It is timed on
+        more and more rows, while four times as many would be learned in time even if that grew with their square.
+        """
+        trials = self._rows.list_trials(i) if 0 < self._budget.left < math.inf else []
+        n_models = max(2, n_folds / 2 / self._runner.jobs)
+        for divisor in trials:
+            seconds = self._rows.time_trial(i, divisor)
+            if divisor <= MAX_DECISIVE_DIVISOR and n_models * divisor * seconds <= self._budget.left:
+                return True
+            if 4**2 * seconds > self._budget.left:
+                return False
+        return not trials and self._budget.left > 0
 
     @property
     def _expected_seconds(self) -> float:

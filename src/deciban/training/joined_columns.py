@@ -76,7 +76,9 @@ def check_blocks(blocks: Blocks | None, known: Mapping[str, Any]) -> list[tuple[
         if not is_list or not all(isinstance(name, str) for name in block):
             raise InputError(wrong)
         if len(block) < 2:
-            raise InputError(f"a block joins two columns or more, not {list_names(block)}. Hint: leave it out")
+            raise InputError(
+                f"a block joins two columns or more, not {list_names(block) or 'none'}. Hint: leave it out"
+            )
         for name in block:
             if name not in known:
                 near = did_you_mean(name, [*known])

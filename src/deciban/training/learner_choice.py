@@ -10,13 +10,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.ledger import Schema
-from deciban.metrics.calibration_fit import calibrate
-from deciban.metrics.intervals import bounded_losses, effective_weights
 from deciban.model.summarise_table import Rows
 from deciban.training.candidate_evaluation import CandidateRows, TimeBudget, start_evaluation
 from deciban.training.candidates import (
@@ -27,7 +26,7 @@ from deciban.training.candidates import (
     make_candidates,
 )
 from deciban.training.discriminative_learners import assign_inner_folds
-from deciban.training.table_folds import FoldModel
+from deciban.training.table_folds import FoldModel, calibrate_rows
 from deciban.training.task import Task
 
 INNER_FOLDS = 5
@@ -83,17 +82,11 @@ def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoic
     return LearnerChoice(best, losses, arguments, tuple(evaluation.notes)), candidate
 
 
-def _compute_calibrated_loss(log_posterior: Array, known: Any, rows: Rows) -> float:
+def _compute_calibrated_loss(log_posterior: Array, known: NDArray[np.bool_], rows: Rows) -> float:
     """Return the log-loss of the rows of inner folds, calibrated by temperatures fitted without each fold."""
-    assert rows.fold is not None
-    index = np.flatnonzero((rows.fold >= 0) & known[np.arange(len(rows.codes)), rows.codes])
-    if not len(index):
-        return float("inf")
-    codes, scores = rows.codes[index], log_posterior[index]
-    weight = None if rows.weight is None else rows.weight[index]
-    found = calibrate("temperature", scores, codes, weight, rows.fold[index], np.zeros(scores.shape[1]))
-    effective = None if weight is None else effective_weights(weight)
-    return float(np.average(bounded_losses(found.log_posterior, codes), weights=effective))
+    calibration = calibrate_rows("temperature", log_posterior, rows, known).calibration
+    assert calibration is not None
+    return calibration.after
 
 
 def learn_by_choice(task: Task, schema: Schema, rows: Rows) -> FoldModel:
