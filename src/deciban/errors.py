@@ -122,7 +122,7 @@ def shorten(message: str) -> str:
 def list_names(names: Sequence[str], max_names: int = 12) -> str:
     """Join the first of these names by commas, long ones shortened; … at the end if there are more.
 
-    Names that contain = are quoted: they could be taken for arguments.
+    Names that contain = are quoted, unless they are already: they could be taken for arguments.
 
     >>> list_names(["age", "x" * 200, "weight"], 2).replace("x" * 79, "x…x")
     'age, x…x… …'
@@ -130,7 +130,7 @@ def list_names(names: Sequence[str], max_names: int = 12) -> str:
     shown = [
         name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…" for name in names[:max_names]
     ]
-    shown = [repr(name) if "=" in name else name for name in shown]
+    shown = [repr(name) if "=" in name and name[0] not in "'\"" else name for name in shown]
     return ", ".join(shown) + (" …" if len(names) > max_names else "")
 
 

@@ -200,7 +200,7 @@ def test_hostile_tables_are_fitted_or_refused():
     alone = y.copy()
     alone[0] = 9  # a class with one row, which cannot be left out
     assert chosen.fit(X, alone).predict(X)[0] == 9
-    with pytest.raises(InputError, match=r"none can be left out|no column varies"):
+    with pytest.raises(InputError, match="no column varies"):
         chosen.fit(np.full_like(X, np.nan), y)
     for constant in (np.full_like(X, 2.5), np.column_stack([y, 5 + 2 * y])):
         for arguments in ({"shrinkage": "loo"}, {"n_components": "loo"}, {"shrinkage": "loo", "covariance": "mixed"}):

@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 from deciban.families.covariances import shrink_covariance
 from deciban.families.gaussian import Gaussian
 from deciban.ledger import Moments, Scatter
+from deciban.scores import Full
 
 SHAPES = ["full", "tied", "mixed", "diagonal", "tied_diagonal", "spherical", "tied_spherical", "identity"]
 every_shape = pytest.mark.parametrize("shape", SHAPES)
@@ -149,6 +150,16 @@ def test_posteriors_of_two_classes_are_right_though_a_third_one_is_far_away(shap
     if shape == "tied":
         contrast = form.contrast(far[some])
         np.testing.assert_allclose(contrast[:, 0] - contrast[:, 1], joint[:, 0] - joint[:, 1], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("third", [1e2, 1e4])
+def test_rows_far_from_all_classes_have_the_log_odds_of_the_nearest(third):
+    mean, covariance = np.array([[0.0, 0], [2, 0], [third, 0]]), np.array([[[1.0, 0.3], [0.3, 1]]])
+    w = np.linalg.solve(covariance[0], mean[1] - mean[0])
+    middle, along = (mean[0] + mean[1]) / 2, np.array([-w[1], w[0]])
+    rows = middle + 1e8 * along + np.linspace(-4, 4, 21)[:, None] * w
+    contrast = Full(mean, covariance).contrast(rows)
+    np.testing.assert_allclose(contrast[:, 1] - contrast[:, 0], (rows - middle) @ w, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("n", [5, 20, 300])

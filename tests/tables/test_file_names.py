@@ -177,6 +177,13 @@ def test_a_query_is_any_statement_that_reads(tmp_path, query):
     assert len(open_query(None, query.format(path=path)).columns) >= 2
 
 
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "A"), ("y", "y")])
+def test_a_query_with_two_columns_of_a_name_is_refused(names):
+    query = "select x as {}, x % 2 as {}, x % 3 as y from range(60) t(x)".format(*names)
+    with pytest.raises(InputError, match=r"two columns named|differ only in case"):
+        deciban.train(sql=query, target="y")
+
+
 def test_a_query_installs_nothing_and_sees_no_variables_of_python():
     with pytest.raises(InputError, match="httpfs"):
         deciban.train(sql="select * from 'https://example.org/a.csv'", target="y")

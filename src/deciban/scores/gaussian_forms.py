@@ -206,11 +206,19 @@ class Full(ScoreForm):
 
     def contrast(self, x: Array) -> Array:
         """Return weighted scores of complete rows up to terms that all classes share, for a shared covariance."""
-        if not self.is_expanded:
-            score = self.score_complete(np.asarray(x, dtype=np.float64))
-            return score if self.evidence_weight is None else multiply_score(self.evidence_weight, score)
-        weights, bias = self.centred_weights
-        return (x - self.centre) @ weights.T + bias
+        if self.is_expanded:
+            weights, bias = self.centred_weights
+            return (x - self.centre) @ weights.T + bias
+        z = (x - self.centre) @ self.all_whitens.T
+        nearest = self.whitened_means[self._sum_squares(z).argmin(axis=1)]
+        # (ν_k − ν_r)·(z − (ν_k + ν_r)/2), r the nearest class: right for rows far from all classes too
+        halves = (np.einsum("ij,ij->i", mean - nearest, z - (mean + nearest) / 2) for mean in self.whitened_means)
+        return (1.0 if self.evidence_weight is None else self.evidence_weight) * np.stack([*halves], axis=1)
+
+    def _sum_squares(self, z: Array) -> Array:
+        """Return |z − ν_k|² of whitened rows."""
+        gaps = (z - mean for mean in self.whitened_means)
+        return np.stack([np.einsum("ij,ij->i", gap, gap) for gap in gaps], axis=1)
 
     @cached_property
     def half_log_dets(self) -> Array:
@@ -244,8 +252,7 @@ class Full(ScoreForm):
         """Return −½|z − ν_k|² − ½ ln|2πΣ|, multiplied out where the means allow: |z|² is equal for all classes."""
         z = gap @ self.all_whitens.T
         if not self.is_expanded:
-            squares = [np.einsum("ij,ij->i", z - mean, z - mean) for mean in self.whitened_means]
-            return -0.5 * np.stack(squares, axis=1) - self.half_log_dets
+            return -0.5 * self._sum_squares(z) - self.half_log_dets
         near = z @ self.whitened_means.T - 0.5 * (self.whitened_means**2).sum(axis=1)
         return near - 0.5 * np.einsum("ij,ij->i", z, z)[:, None] - self.half_log_dets
 

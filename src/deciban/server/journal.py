@@ -193,7 +193,7 @@ def _lock_file(path: str, flags: int, deadline: float) -> Iterator[None]:
                     break
                 except BlockingIOError:
                     if time.monotonic() > deadline:
-                        raise TimeoutError("another process is writing it") from None
+                        raise TimeoutError from None
                     time.sleep(LOCK_POLL_SECONDS)
             if read_stamp(path)[:2] == (os.fstat(handle).st_dev, os.fstat(handle).st_ino):
                 yield

@@ -97,11 +97,14 @@ class ServedModel:
             # once the server's lock is there, commands that change the model hold it too
             with journal.lock_model_file(self.path, deadline), journal.lock_model(self.path, deadline):
                 self._write_entries()
-        except OSError as error:
-            why = error.strerror or str(error)
+        except TimeoutError:
             raise InputError(
-                f"{self.path!r} cannot be updated: {why}. Hint: --learning writes the model file and a journal in "
-                f"its folder; leave it out to predict only"
+                f"a command is changing {self.path!r}. Hint: start the server again when it has ended"
+            ) from None
+        except OSError as error:
+            raise InputError(
+                f"{self.path!r} cannot be updated: {error.strerror or error}. Hint: --learning writes the model "
+                f"file and a journal in its folder; leave it out to predict only"
             ) from None
 
     def _write_entries(self) -> None:

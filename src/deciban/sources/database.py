@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -193,6 +193,11 @@ def convert_duckdb_errors(what: str | Callable[[Exception], InputError]) -> Iter
         raise what(error) from None  # DuckDB's own message quotes the lines of the file
 
 
+def _make_query_error(error: Exception) -> InputError:
+    """Return the error for a query that DuckDB refuses."""
+    return InputError(f"the query cannot be read: {first_line(error)}. Hint: one query that begins with select")
+
+
 def open_query(source: Any, sql: str) -> Query:
     """Open a query on files, on the connection that is given, or on frames by their names in a mapping.
 
@@ -208,10 +213,14 @@ def open_query(source: Any, sql: str) -> Query:
             f"with sql= the source is a DuckDB connection, a mapping of names to frames, or left out; "
             f"not {type(source).__name__}. Hint: train(sql=\"select * from 'data.csv'\", target=...)"
         )
-    with convert_duckdb_errors("the query cannot be read"):
-        relation = con.sql(sql if con is source else f"from query({quote_text(sql)})")
+    with convert_duckdb_errors(_make_query_error):
+        if con is not source:
+            con.sql(f"from query({quote_text(sql)})")  # renames one of two columns of a name, so it checks alone
+        relation = con.sql(sql)
     if relation is None:
         raise InputError("the query gives no rows. Hint: a query that begins with select")
+    if equal := _list_equal_names(set(relation.columns)):
+        raise InputError(f"the query has columns that differ only in case: {equal}. Hint: rename one of them")
     return Query(relation)
 
 
@@ -281,8 +290,13 @@ def _find_equal_names(paths: Sequence[str]) -> str:
     """List, for a message, the keys that differ only in their case, which DuckDB takes for one name."""
     objects = f"read_json_objects({_json_files(paths)})"
     keys = connect(paths).sql(f"select distinct unnest(json_keys(json)) from {objects}").fetchall()
-    count = Counter(key.lower() for (key,) in keys)
-    return list_names(sorted(repr(key) for (key,) in keys if count[key.lower()] > 1))
+    return _list_equal_names({key for (key,) in keys})
+
+
+def _list_equal_names(names: Collection[str]) -> str:
+    """List, for a message, those of different names that DuckDB takes for one; empty if there are none."""
+    count = Counter(name.lower() for name in names)
+    return list_names(sorted(repr(name) for name in names if count[name.lower()] > 1))
 
 
 def _json_reader(paths: Sequence[str], more: str) -> str:

@@ -58,10 +58,10 @@ def _make_context(workspace: Workspace, by: str, first: int) -> dict[str, Any]:
         rows, has_next = every[first - 1 : first - 1 + PAGE_ROWS], len(every) >= first + PAGE_ROWS
     return {
         "rows": describe_rows(workspace, rows, get_order(workspace, model)), "first": first, "page_rows": PAGE_ROWS,
-        "has_next": has_next,
-        "classes": list_class_names(model), "target": model.target, "forget": FORGET,
+        "has_next": has_next, "classes": list_class_names(model), "target": model.target, "forget": FORGET,
         "history": list(reversed(get_history(workspace))), "reports": _compare_reports(workspace),
-        "is_changed_by_row": is_changed_by_row(workspace), "needs_job": needs_job(workspace),
+        "is_changed_by_row": is_changed_by_row(workspace), "is_replaced": not workspace.has_trained_model,
+        "needs_job": needs_job(workspace),
     }  # fmt: skip
 
 
