@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import log_loss
 
 import deciban
 from deciban.errors import DecibanWarning, InputError
@@ -281,3 +282,57 @@ def test_a_model_that_was_not_calibrated_states_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error", DecibanWarning)
         deciban.train(rows, target="diagnosis", calibrate="none").add(rows)
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+def test_a_map_for_fixed_shares_is_that_of_rows_weighted_to_them(method):
+    L, _, y = two_classes(1200)
+    fold, prior = np.arange(len(y)) % 5, np.log([0.9, 0.1])
+    weight = np.where(y == 1, 0.1 / (y == 1).mean(), 0.9 / (y == 0).mean())
+    by_weight = calibrate(method, L, y, weight, fold, prior)
+    by_shares = calibrate(method, L, y, None, fold, prior, np.array([0.9, 0.1]))
+    np.testing.assert_allclose(by_shares.log_posterior, by_weight.log_posterior, rtol=1e-9)
+    assert by_shares.calibration.after == pytest.approx(by_weight.calibration.after)
+
+
+def draw_patients(n, share, seed):
+    """Return a table with this share of the sick, and a column that is nearly written twice."""
+    rng = np.random.default_rng(seed)
+    is_sick = rng.random(n) < share
+    x = rng.normal(size=(n, 2)) + is_sick[:, None] * [1.2, 0.8]
+    columns = np.column_stack([x, x[:, 0] + 0.3 * rng.normal(size=n)])
+    return columns, np.where(is_sick, "sick", "well")
+
+
+def as_table(X, y):
+    return {**{f"x{j}": column for j, column in enumerate(X.T)}, "state": y}
+
+
+@pytest.mark.parametrize("learner", ["bayes", "logistic"])
+@pytest.mark.parametrize("method", ["platt", "isotonic", "auto"])
+def test_a_calibration_does_not_undo_the_prior_of_a_model(learner, method):
+    """Few are sick where the model learns; the prior says that half are, as in the table that it is evaluated on."""
+    train, test = as_table(*draw_patients(2000, 0.05, 0)), as_table(*draw_patients(4000, 0.5, 1))
+    given = (
+        {"target": "state", "structure": "naive"} if learner == "bayes" else {"target": "state", "learner": learner}
+    )
+    prior = {"sick": 0.5, "well": 0.5}
+    plain = deciban.train(train, prior=prior, calibrate="none", **given)
+    calibrated = deciban.train(train, prior=prior, calibrate=method, **given)
+    losses = [deciban.evaluate(test, model=model).log_loss for model in (plain, calibrated)]
+    assert losses[1] < losses[0] + 0.02
+    asked = {name: column for name, column in test.items() if name != "state"}
+    shares = [np.mean(np.asarray(model.predict(asked)) == "sick") for model in (plain, calibrated)]
+    assert shares == pytest.approx([0.5, 0.5], abs=0.1)
+    report = deciban.evaluate(train, prior=prior, calibrate=method, folds=5, **given)
+    assert report.log_loss == pytest.approx(calibrated.held_out.log_loss, rel=0.1)
+
+
+def test_a_calibration_does_not_undo_the_prior_of_an_estimator():
+    X, y = draw_patients(2000, 0.05, 0)
+    test, truth = draw_patients(4000, 0.5, 1)
+    plain = deciban.GaussianNB(priors=[0.5, 0.5])
+    losses = [
+        log_loss(truth, model.predict_proba(test)) for model in (plain.fit(X, y), plain.calibrated(X, y, "platt"))
+    ]
+    assert losses[1] < losses[0]

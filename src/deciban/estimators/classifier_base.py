@@ -279,7 +279,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
         rows = out_of_fold(_clone_uncalibrated(self), X, y, folds, sample_weight=sample_weight)
         is_scored = (rows.fold >= 0) & rows.known[np.arange(len(rows.codes)), rows.codes]
         truth = np.where(is_scored, rows.codes, -1)
-        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, self._scorer.solved.log_prior)
+        assumption = getattr(self._scorer, "assumption", None)
+        given = assumption.prior.given if assumption is not None and assumption.probabilistic else None
+        shares = None if given is None else np.array(given)
+        log_prior = self._scorer.solved.log_prior
+        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, log_prior, shares)
         return self._scorer.with_maps(calibration=found.calibration)
 
     @property

@@ -87,6 +87,15 @@ class ClassPrior:
     alpha: float = 1.0
     given: tuple[float, ...] | None = None
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is the same whatever the rows are."""
+        return self.kind in ("given", "uniform")
+
+    def fixed_shares(self, K: int) -> Array | None:
+        """Return π of K classes where it is fixed, else None."""
+        return self.solve(np.zeros(K)) if self.is_fixed else None
+
     def solve(self, rows: Array) -> Array:
         """Return π from the weight of each class's rows."""
         if self.kind == "given":

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.ledger.statistic import divide
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.metrics.report import Report
 from deciban.scores.calibration import Calibration, CalibrationMap, Isotonic, Platt, Temperature, clip_log_odds
@@ -219,17 +220,24 @@ class CalibrationResult(NamedTuple):
 
 
 def calibrate(
-    method: str, log_posterior: Array, truth: IntegerCodes, weight: Array | None, fold: IntegerCodes, log_prior: Array
-) -> CalibrationResult:
+    method: str, log_posterior: Array, truth: IntegerCodes, weight: Array | None, fold: IntegerCodes,
+    log_prior: Array, shares: Array | None = None,
+) -> CalibrationResult:  # fmt: skip
     """Fit a map to rows that were each scored by a model without their fold.
 
     "auto" compares none, temperature, Platt's and, of many rows, isotonic maps by the log-loss of each fold by maps
     fitted without it, and moves on to one with more parameters only if that gains more than one standard error,
     paired row by row. Rows whose class is not known (−1) are returned as they are; InputError if there are no others.
+
+    `shares` are those of the classes where the prior is fixed: rows are weighted to them, as the frequencies of
+    classes among unweighted rows would be learned in its place.
     """
     is_known = truth >= 0
     L, codes = log_posterior[is_known], truth[is_known]
-    w = np.ones(len(L)) if weight is None else effective_weights(weight[is_known])
+    w = np.ones(len(L)) if weight is None else weight[is_known]
+    if shares is not None:
+        w = w * divide(shares, np.bincount(codes, weights=w, minlength=len(shares)).astype(np.float64))[codes]
+    w = w if weight is None and shares is None else effective_weights(w)
     if L.shape[1] < 2 or not w.any():
         raise InputError("calibration takes rows of two classes or more whose classes are known. Hint: leave it out")
     best: tuple[str | None, Array, Mapping[int, CalibrationMap]] = (None, L, {})

@@ -135,7 +135,7 @@ def _compare_in_folds(
     scored, known = evaluation.score_folds(n_folds, draws)
     rows = trained.sample
     assert rows is not None
-    results = [calibrate_rows(method, each.log_posterior, rows, known) for each in scored]
+    results = [calibrate_rows(method, each.log_posterior, rows, known, trained.task.options.prior) for each in scored]
     calibrated = [replace(each, log_posterior=result.log_posterior) for each, result in zip(scored, results)]
     which = trained.describe_sample(len(rows.codes))
     words = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"

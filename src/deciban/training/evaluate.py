@@ -229,7 +229,7 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
     trained, assignment = split.train(task, progress, "; or hold rows out, and evaluate a model on them")
     learn = table_folds.learn_excluding_each if split.order is None else table_folds.learn_before_each
     models = list(learn(trained.task, trained.folds, trained.sample))
-    fitted = None if method is None else trained.score_sample(models).calibrate(method)
+    fitted = None if method is None else trained.score_sample(models).calibrate(method, trained.task.options.prior)
     maps = {} if fitted is None else fitted.fold_maps
     card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
@@ -271,7 +271,7 @@ def _evaluate_parts(task: Task, split: Split, method: str | None) -> Report:
     trained.check_folds(split.folds)
     scored = trained.sample_scores
     assert scored is not None
-    calibration, log_posterior, _ = scored.calibrate(method)
+    calibration, log_posterior, _ = scored.calibrate(method, trained.task.options.prior)
     return replace(trained.report(log_posterior, describe_map(calibration)), folds=scored.rows.fold)
 
 

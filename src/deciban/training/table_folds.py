@@ -20,6 +20,7 @@ from deciban import engines
 from deciban._typing import Array
 from deciban.engines import summarise_bags
 from deciban.errors import InputError
+from deciban.families.family import ClassPrior
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
@@ -238,9 +239,11 @@ class TableFoldScores:
         warn_impossible(n_impossible)
         return finished
 
-    def calibrate(self, method: str | None, log_prior: Array | None = None) -> CalibrationResult:
+    def calibrate(
+        self, method: str | None, prior: ClassPrior | None = None, log_prior: Array | None = None
+    ) -> CalibrationResult:
         """Fit a calibration to the rows, see `calibrate_rows` (without `log_prior` it is for these rows alone)."""
-        return calibrate_rows(method, self.finish("log_posterior"), self.rows, self.known, log_prior)
+        return calibrate_rows(method, self.finish("log_posterior"), self.rows, self.known, prior, log_prior)
 
     def scorecard(self, log_posterior: Array) -> Scorecard:
         """Return the scorecard of log-posteriors of the rows, n×K, which it keeps."""
@@ -249,13 +252,15 @@ class TableFoldScores:
 
 
 def calibrate_rows(
-    method: str | None, log_posterior: Array, rows: Rows, known: NDArray[np.bool_], log_prior: Array | None = None
-) -> CalibrationResult:
+    method: str | None, log_posterior: Array, rows: Rows, known: NDArray[np.bool_], prior: ClassPrior | None = None,
+    log_prior: Array | None = None,
+) -> CalibrationResult:  # fmt: skip
     """Fit a calibration to ln p(k|x) of rows that were each scored by a model without their fold.
 
     Of a row whose own class that model did not know (`known`, n×K) nothing is learned. Without a method, or with
     "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows;
     where none is given, ln π_k = 0, with which the calibration cannot be used under another prior, nor in a model.
+    A fixed `prior` has the shares of the classes for which it is fitted.
     """
     is_known = known[np.arange(len(rows.codes)), rows.codes]
     if method is None or (method == "auto" and not is_known.any()):
@@ -263,7 +268,8 @@ def calibrate_rows(
     assert rows.fold is not None
     truth = np.where(is_known, rows.codes, -1)
     log_prior = np.zeros(log_posterior.shape[1]) if log_prior is None else log_prior
-    return calibrate(method, log_posterior, truth, rows.weight, rows.fold, log_prior)
+    shares = None if prior is None else prior.fixed_shares(len(log_prior))
+    return calibrate(method, log_posterior, truth, rows.weight, rows.fold, log_prior, shares)
 
 
 def score_out_of_fold(

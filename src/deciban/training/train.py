@@ -326,7 +326,7 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
                 stacklevel=4,
             )
         return
-    calibration, log_posterior, _ = scored.calibrate(method, model._scorer.solved.log_prior)
+    calibration, log_posterior, _ = scored.calibrate(method, model.options.prior, model._scorer.solved.log_prior)
     is_probabilistic = isinstance(model._scorer, GenerativeModel) and model._scorer.assumption.probabilistic
     novelty = None
     if is_probabilistic and scored.cells is not None and (scored.cells > 0).any():  # else no row has a word in common

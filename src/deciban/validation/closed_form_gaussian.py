@@ -107,7 +107,7 @@ def _is_kernel_applicable(family: Any, part: Any, form: Any) -> bool:
 def _find_prior_weights(model: GenerativeModel) -> tuple[bool, Array, Array]:
     """Return whether the prior changes with a row, its weights, and their logarithm (or ln π where it is fixed)."""
     prior, rows = model.assumption.prior, model.complete.rows
-    if prior.kind in ("given", "uniform"):
+    if prior.is_fixed:
         return False, rows, model.solved.log_prior
     weights = rows + (prior.alpha if prior.kind == "smoothed" else 0.0)
     return True, weights, log(weights)

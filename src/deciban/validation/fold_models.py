@@ -173,7 +173,7 @@ def score_in_closed_form(
 def log_priors_without_row(model: GenerativeModel, rows: LeftOutRows) -> Array:
     """Return ln π_k without each row, n×K; 0 if scores have no prior. A row that needs a refit is not removed."""
     n, K, prior = len(rows.codes), len(model.complete.rows), model.assumption.prior
-    if prior.kind in ("given", "uniform") or (not model.assumption.probabilistic and K > 1):
+    if prior.is_fixed or (not model.assumption.probabilistic and K > 1):
         fixed = np.zeros(K) if not model.assumption.probabilistic else log(prior.solve(model.complete.rows))
         return np.broadcast_to(fixed, (n, K)).copy()
     weight = np.broadcast_to(model.complete.rows, (n, K)).copy()
