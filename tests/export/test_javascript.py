@@ -15,7 +15,7 @@ from deciban.cli.example import FOLDER
 from deciban.errors import InputError
 from deciban.export.javascript import write_javascript
 from deciban.export.portable import make_document
-from tests.export.models import CASES, posterior, trained
+from tests.export.models import CASES, SPELLINGS, flagged, posterior, trained
 from tests.text.readers import READERS, UNUSUAL
 
 pytestmark = [
@@ -124,6 +124,13 @@ def test_texts_beside_numbers(words, learner, tmp_path):
     )
     rows = pa.table({"text": [*texts[:20], None, "", "unknown words", "a a b xx ÄPFEL"], "size": [0.5] * 24})
     check(run_node(tmp_path, model, to_cells(rows))["rows"], model, rows)
+
+
+@pytest.mark.parametrize("learned", SPELLINGS)
+def test_every_spelling_of_a_boolean_is_read(learned, tmp_path):
+    model, rows = flagged(learned)
+    cells = [row for spelling in SPELLINGS for row in to_cells(flagged(spelling)[1])]
+    check(run_node(tmp_path, model, cells)["rows"], model, pa.concat_tables([rows] * len(SPELLINGS)))
 
 
 def test_hashed_words_are_refused():

@@ -1,7 +1,7 @@
 // Scores and explains rows by a model that deciban exported; docs/export-json.md describes the document.
 // A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
 const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
-const MISSING_NUMBERS = new Set(["", "None", "-", "."]), OTHER_BOOLEANS = new Map([[true, "True"], [false, "False"]]);
+const MISSING_NUMBERS = new Set(["", "None", "-", "."]), BOOLEANS = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
 const PARTS = {
   month: (date) => String(date.getUTCMonth() + 1).padStart(2, "0"),
   weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
@@ -10,6 +10,9 @@ const PARTS = {
 const finite = (numbers) => numbers.map((x) => (x === null ? -Infinity : x)); // null is −∞
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
+const spell = (x) => // the texts that a level of a value may have, the likeliest first
+  [String(x), ...(typeof x === "number" ? [`${x}.0`] : BOOLEANS.find((each) => each.includes(String(x))) ?? [])];
+const product = (lists) => lists.reduce((heads, list) => heads.flatMap((head) => list.map((x) => [...head, x])), [[]]);
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
 const logSumExp = (s, top = greatest(s)) => top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
@@ -84,10 +87,9 @@ export class Model {
     const { columns, part, numeric } = this.features.get(t.feature), cells = columns.map((column) => row[column]);
     if (cells.some((cell) => isMissing(cell) || this.markers.has(cell))) return NaN;
     if (part) return this.places.get(t).get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
-    const typed = cells.map((cell, i) => (numeric[i] ? Number(cell) : cell)), texts = typed.map(String);
-    const others = typed.map((cell) => (typeof cell === "number" ? `${cell}.0` : OTHER_BOOLEANS.get(cell) ?? cell));
+    const spellings = product(cells.map((cell, i) => spell(numeric[i] ? Number(cell) : cell)));
     const join = (each) => (each.length > 1 ? each.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : each[0]);
-    const place = this.places.get(t).get(join(texts)) ?? this.places.get(t).get(join(others)) ?? -1;
+    const place = spellings.map((each) => this.places.get(t).get(join(each))).find((v) => v !== undefined) ?? -1;
     if (place >= 0 || this.document.unseen !== "error") return place;
     throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
   }
