@@ -7,6 +7,8 @@ const PARTS = {
   weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
   hour: (date) => String(date.getUTCHours()).padStart(2, "0"),
 };
+// An ISO date, a time of day, or both; seconds and time zones are ignored.
+const ISO = /^(?=\d)(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 const finite = (numbers) => numbers.map((x) => (x === null ? -Infinity : x)); // null is −∞
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -94,10 +96,10 @@ export class Model {
     throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
   }
   date(cell, column) { // as its text says, whatever the time zone
-    const text = String(cell).trim().replace(" ", "T").replace(/^\d\d:/, "1970-01-01T$&");
-    const date = new Date(cell instanceof Date ? cell : /T/.test(text) ? text.replace(/(Z|[+-]\d\d:?\d\d)?$/, "Z") : text);
-    if (!Number.isNaN(date.getTime())) return date;
-    throw new RangeError(`column ${column} holds ${cell}, which is not a date`);
+    const [isIso, day = "1970-01-01", time = "00:00"] = ISO.exec(String(cell).trim()) ?? [];
+    const date = cell instanceof Date ? cell : new Date(isIso ? `${day}T${time}Z` : NaN);
+    if (!Number.isNaN(date.getTime()) && (!isIso || date.toISOString().startsWith(day))) return date; // not 30 February
+    throw new RangeError(`column ${column} holds ${cell}, which is not a Date or an ISO text such as 2024-02-01T14:30`);
   }
   tokens(text) {
     const { lower, tokens, ngrams: [low, high], stop, least_length: least, characters } = this.document.words;
