@@ -78,6 +78,23 @@ def posterior(model, rows):
     return np.column_stack([np.asarray(frame.column(k)) for k in range(frame.num_columns)])
 
 
+SPELLINGS = {
+    "Booleans": [True, False],
+    "true": ["true", "false"],
+    "True": ["True", "False"],
+    "TRUE": ["TRUE", "FALSE"],
+}
+"""A Boolean as databases have it, and as CSV files of databases, Python, Excel and R spell it."""
+
+
+def flagged(spelling):
+    """A model of Booleans in this spelling, of which some are joined with another column, and rows to score."""
+    yes, no = SPELLINGS[spelling]
+    rows = pa.table({"ok": [yes, no, None] * 8, "other": [yes, yes, no, no] * 6, "side": ["l", "r"] * 12})
+    table = rows.append_column("kind", pa.array(["a", "b", "a", "b", "b", "b"] * 4))
+    return deciban.train(table, target="kind", blocks=[["other", "side"]], judge=False), rows
+
+
 THREE = ("flu", "cold", "well")
 
 

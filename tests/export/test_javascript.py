@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import os
 import shutil
 import subprocess
 
@@ -15,7 +16,7 @@ from deciban.cli.example import FOLDER
 from deciban.errors import InputError
 from deciban.export.javascript import write_javascript
 from deciban.export.portable import make_document
-from tests.export.models import CASES, posterior, trained
+from tests.export.models import CASES, SPELLINGS, flagged, posterior, trained
 from tests.text.readers import READERS, UNUSUAL
 
 pytestmark = [
@@ -124,6 +125,54 @@ def test_texts_beside_numbers(words, learner, tmp_path):
     )
     rows = pa.table({"text": [*texts[:20], None, "", "unknown words", "a a b xx ÄPFEL"], "size": [0.5] * 24})
     check(run_node(tmp_path, model, to_cells(rows))["rows"], model, rows)
+
+
+@pytest.mark.parametrize("learned", SPELLINGS)
+def test_every_spelling_of_a_boolean_is_read(learned, tmp_path):
+    model, rows = flagged(learned)
+    cells = [row for spelling in SPELLINGS for row in to_cells(flagged(spelling)[1])]
+    check(run_node(tmp_path, model, cells)["rows"], model, pa.concat_tables([rows] * len(SPELLINGS)))
+
+
+DATES = """
+import model from "./model.mjs";
+import { readFileSync } from "node:fs";
+function read(cell) {
+  try { return model.date(cell, "seen").toISOString(); } catch (error) { return String(error); }
+}
+console.log(JSON.stringify([...JSON.parse(readFileSync("cells.json")), new Date(Date.UTC(2024, 1, 1, 5))].map(read)));
+"""
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Tokyo"])
+def test_dates_are_read_alike_in_every_time_zone_and_those_that_are_not_iso_are_refused(zone, tmp_path):
+    (tmp_path / "model.mjs").write_text(write_javascript(make_document(trained("two classes")[0])))
+    (tmp_path / "script.mjs").write_text(DATES)
+    valid = {
+        "2024-02-01": "2024-02-01T00:00", " 2024-02-29 ": "2024-02-29T00:00", "2024-02-01 23:05": "2024-02-01T23:05",
+        "2024-02-01T23:05:06.123456": "2024-02-01T23:05", "2024-02-01T23:05:06Z": "2024-02-01T23:05",
+        "2024-02-01T23:05+02:00": "2024-02-01T23:05", "12:30": "1970-01-01T12:30", "12:30:15": "1970-01-01T12:30",
+    }  # fmt: skip
+    invalid = [
+        "03.01.2024", "2024/02/01", "02/01/2024", "Feb 1, 2024", "2024", "2024-02", "2024-2-1", "2024-02-30",
+        "2024-13-01", "2024-02-01T", "2024-02-01T24:00", "2024-02-01T12:60", "25:00", "12", "", "soon", 1706745600000,
+    ]  # fmt: skip
+    (tmp_path / "cells.json").write_text(json.dumps([*valid, *invalid]))
+    done = subprocess.run(
+        ["node", "script.mjs"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "TZ": zone},
+    )
+    *read, date = json.loads(done.stdout)
+    assert [text[:16] for text in read[: len(valid)]] == list(valid.values())
+    assert date[:16] == "2024-02-01T05:00"
+    assert read[len(valid) :] == [
+        f"RangeError: column seen holds {cell}, which is not a Date or an ISO text such as 2024-02-01T14:30"
+        for cell in invalid
+    ]
 
 
 def test_hashed_words_are_refused():

@@ -16,9 +16,20 @@ from deciban.export import export_model
 from deciban.export.portable import make_document
 from deciban.export.sql import SqlOptions, write_sql
 from deciban.export.sql_expressions import DIALECTS
+from deciban.export.sql_levels import spell_level
 from deciban.text.words import count_words
 from tests.export.databases import numbered, quote, run_duckdb, run_postgres, run_spark, run_sqlite
-from tests.export.models import HOSTILE_NAMES, ROLES, THREE, new_rows, patients, posterior, trained
+from tests.export.models import (
+    HOSTILE_NAMES,
+    ROLES,
+    SPELLINGS,
+    THREE,
+    flagged,
+    new_rows,
+    patients,
+    posterior,
+    trained,
+)
 from tests.export.test_sql import check
 
 pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
@@ -261,6 +272,20 @@ def test_a_csv_file_is_scored_by_duckdb_as_by_python():
     expected = model.predict_proba(path).read_all()
     p = np.column_stack([np.asarray(column) for column in expected.columns])
     np.testing.assert_allclose([found[name] for (name,) in names], p, atol=1e-9)
+
+
+@pytest.mark.cases(None)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("learned", SPELLINGS)
+def test_every_spelling_of_a_boolean_is_read(learned, spelling):
+    model, rows = flagged(learned)
+    sql = write_sql(make_document(model), SqlOptions("duckdb", keys=["row_number"]))
+    check(run_duckdb(sql, {"data": numbered(flagged(spelling)[1])}), model, rows)
+
+
+def test_spellings_that_are_levels_themselves_mean_no_other_level():
+    levels = ["TRUE", "True", "yes", "no"]
+    assert [spell_level(level, levels) for level in levels] == [["TRUE"], ["True", "true"], ["yes"], ["no", "false"]]
 
 
 def test_decimals_and_timestamps_with_zones_are_numbers_and_dates():

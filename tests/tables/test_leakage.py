@@ -11,6 +11,8 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
+from deciban.sources.arrow_cells import LevelEncoder
+from tests.export.models import SPELLINGS
 
 
 def rng(seed=3):
@@ -102,6 +104,41 @@ def test_true_and_numbers_mean_the_same_in_a_file_and_in_a_frame(tmp_path):
     np.testing.assert_allclose(text.predict_proba(frame), expected, rtol=1e-12)
     text.add(frame)
     assert [len(levels) for levels in text.ledger.schema.blocks[0].levels] == [2, 3]
+
+
+def flagged(spelling):
+    yes, no = SPELLINGS[spelling]
+    return {
+        "ok": [yes, no, None] * 8,
+        "side": ["l", "r"] * 12,
+        "other": [yes, yes, no, no] * 6,
+        "y": [yes, no, yes, no, no, no] * 4,
+    }
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("learned", SPELLINGS)
+def test_a_model_reads_every_spelling_of_the_booleans_that_it_has_learned(learned, spelling):
+    rows, other = flagged(learned), flagged(spelling)
+    model = deciban.train(rows, target="y", blocks=[["other", "side"]], judge=False)
+    np.testing.assert_array_equal(model.predict_proba(other), model.predict_proba(rows))
+    assert deciban.evaluate(other, model=model).accuracy == deciban.evaluate(rows, model=model).accuracy
+    expected = deciban.train(rows, target="y", blocks=[["other", "side"]], judge=False).add(rows)
+    model.add(other)
+    assert model.ledger.schema == expected.ledger.schema
+    assert model.ledger.rows.tolist() == expected.ledger.rows.tolist() == [32.0, 16.0]
+
+
+def test_spellings_that_were_learned_as_two_levels_stay_two():
+    names = LevelEncoder(["TRUE", "True", "FALSE"])
+    assert names.encode(pa.array(["True", "TRUE", "False", "true", "no"])).tolist() == [1, 0, 2, 1, 3]
+    assert names.encode(pa.array([True, False, None])).tolist() == [1, 2, -1]
+
+
+def test_spellings_in_one_table_are_levels_however_it_is_split_into_batches():
+    for batches in ([["TRUE", "true"]], [["TRUE"], ["true"]]):
+        names = LevelEncoder(grows=True)
+        assert [code for batch in batches for code in names.encode(pa.array(batch))] == [0, 1]
 
 
 def test_other_priors_and_other_rows_make_old_figures_void():

@@ -1,15 +1,20 @@
 // Scores and explains rows by a model that deciban exported; docs/export-json.md describes the document.
 // A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
 const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
-const MISSING_NUMBERS = new Set(["", "None", "-", "."]), OTHER_BOOLEANS = new Map([[true, "True"], [false, "False"]]);
+const MISSING_NUMBERS = new Set(["", "None", "-", "."]), BOOLEANS = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
 const PARTS = {
   month: (date) => String(date.getUTCMonth() + 1).padStart(2, "0"),
   weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
   hour: (date) => String(date.getUTCHours()).padStart(2, "0"),
 };
+// An ISO date, a time of day, or both; seconds and time zones are ignored.
+const ISO = /^(?=\d)(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/;
 const finite = (numbers) => numbers.map((x) => (x === null ? -Infinity : x)); // null is −∞
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
+const spell = (x) => // the texts that a level of a value may have, the likeliest first
+  [String(x), ...(typeof x === "number" ? [`${x}.0`] : BOOLEANS.find((each) => each.includes(String(x))) ?? [])];
+const product = (lists) => lists.reduce((heads, list) => heads.flatMap((head) => list.map((x) => [...head, x])), [[]]);
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
 const logSumExp = (s, top = greatest(s)) => top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
@@ -84,18 +89,17 @@ export class Model {
     const { columns, part, numeric } = this.features.get(t.feature), cells = columns.map((column) => row[column]);
     if (cells.some((cell) => isMissing(cell) || this.markers.has(cell))) return NaN;
     if (part) return this.places.get(t).get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
-    const typed = cells.map((cell, i) => (numeric[i] ? Number(cell) : cell)), texts = typed.map(String);
-    const others = typed.map((cell) => (typeof cell === "number" ? `${cell}.0` : OTHER_BOOLEANS.get(cell) ?? cell));
+    const spellings = product(cells.map((cell, i) => spell(numeric[i] ? Number(cell) : cell)));
     const join = (each) => (each.length > 1 ? each.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : each[0]);
-    const place = this.places.get(t).get(join(texts)) ?? this.places.get(t).get(join(others)) ?? -1;
+    const place = spellings.map((each) => this.places.get(t).get(join(each))).find((v) => v !== undefined) ?? -1;
     if (place >= 0 || this.document.unseen !== "error") return place;
     throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
   }
   date(cell, column) { // as its text says, whatever the time zone
-    const text = String(cell).trim().replace(" ", "T").replace(/^\d\d:/, "1970-01-01T$&");
-    const date = new Date(cell instanceof Date ? cell : /T/.test(text) ? text.replace(/(Z|[+-]\d\d:?\d\d)?$/, "Z") : text);
-    if (!Number.isNaN(date.getTime())) return date;
-    throw new RangeError(`column ${column} holds ${cell}, which is not a date`);
+    const [isIso, day = "1970-01-01", time = "00:00"] = ISO.exec(String(cell).trim()) ?? [];
+    const date = cell instanceof Date ? cell : new Date(isIso ? `${day}T${time}Z` : NaN);
+    if (!Number.isNaN(date.getTime()) && (!isIso || date.toISOString().startsWith(day))) return date; // not 30 February
+    throw new RangeError(`column ${column} holds ${cell}, which is not a Date or an ISO text such as 2024-02-01T14:30`);
   }
   tokens(text) {
     const { lower, tokens, ngrams: [low, high], stop, least_length: least, characters } = this.document.words;

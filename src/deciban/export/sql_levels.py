@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from deciban.export import sql_expressions as e
@@ -12,7 +14,7 @@ from deciban.export.sql_expressions import MAX_CASE_BRANCHES, Expression, Spelle
 from deciban.export.sql_numbers import contrast_scores
 from deciban.export.sql_steps import QuerySteps
 from deciban.model.columns import split_levels
-from deciban.sources.arrow_cells import DATE_PARTS
+from deciban.sources.arrow_cells import BOOLEAN_SPELLINGS, DATE_PARTS
 
 BOOLEAN_WORDS = {
     **dict.fromkeys(("true", "yes", "y", "t"), "true"),
@@ -61,18 +63,27 @@ class LevelTerm:
         return [self.speller.to_double(c) if numeric else exp.cast(c, "text") for c, numeric in kinds]
 
     def _spell(self, level: str) -> list[list[Expression]]:
-        """Return the spellings of a level as literals, each a list with one literal per column.
-
-        Only a level of a single text column has several, those of `spell_level`.
-        """
+        """Return the spellings of a level as literals, each a list with one literal per column."""
         if "part" in self.feature:
             part = self.feature["part"]
             return [[e.integer(DATE_PARTS[part].index(level) + (part == "month"))]]
         numeric = self.feature["numeric"]
-        if len(numeric) == 1 and not numeric[0]:
-            return [[e.text(spelling)] for spelling in spell_level(level, self.levels)]
-        parts = split_levels(level) if len(numeric) > 1 else [level]
-        return [[e.number(float(p)) if is_number else e.text(p) for p, is_number in zip(parts, numeric)]]
+        spellings = [
+            [part] if is_number else spell_level(part, known)
+            for part, known, is_number in zip(self._split(level), self._levels_by_column, numeric)
+        ]
+        return [
+            [e.number(float(p)) if is_number else e.text(p) for p, is_number in zip(parts, numeric)]
+            for parts in itertools.product(*spellings)
+        ]
+
+    def _split(self, level: str) -> list[str]:
+        """Return the level of each column."""
+        return split_levels(level) if len(self.feature["numeric"]) > 1 else [level]
+
+    @cached_property
+    def _levels_by_column(self) -> list[list[str]]:
+        return [list(dict.fromkeys(column)) for column in zip(*map(self._split, self.levels))]
 
     def match(self, wanted: Sequence[str]) -> Expression:
         """Return the SQL condition that the level is one of `wanted`."""
@@ -178,19 +189,22 @@ class LevelTerm:
 
 
 def spell_level(level: str, levels: Sequence[str]) -> list[str]:
-    """Return the texts that a database may have for a level: also 1.0 for 1, 1 for 1.0, and true for True or yes.
+    """Return the texts that a database may have for a level: also 1.0 for 1, 1 for 1.0, True for TRUE, true for yes.
 
-    Databases that read CSV files, DuckDB for instance, take yes and no for Booleans.
+    Databases that read CSV files, DuckDB for instance, take yes and no for Booleans. A spelling of a Boolean that is
+    no level is the first of those that are, as in `other_spellings`.
 
     >>> spell_level("1", ["1", "2"]), spell_level("True", ["True", "False"]), spell_level("a", ["a"])
-    (['1', '1.0'], ['True', 'true'], ['a'])
+    (['1', '1.0'], ['True', 'true', 'TRUE'], ['a'])
     >>> spell_level("no", ["no", "yes"]), spell_level("y", ["y", "yes"])
     (['no', 'false'], ['y'])
     """
-    stem, other = level.removesuffix(".0"), level
+    stem, spellings = level.removesuffix(".0"), BOOLEAN_SPELLINGS.get(level, ())
     if stem.removeprefix("-").isdecimal() and stem.isascii():
-        other = f"{level}.0" if stem == level else stem
+        spellings = [f"{level}.0" if stem == level else stem]
+    elif spellings:
+        spellings = spellings if level == next(each for each in spellings if each in levels) else ()
     elif (meaning := BOOLEAN_WORDS.get(level.lower())) is not None:
         is_only = [BOOLEAN_WORDS.get(each.lower()) for each in levels].count(meaning) == 1
-        other = meaning if is_only else level
-    return [level] if other == level or other in levels else [level, other]
+        spellings = [meaning] if is_only else []
+    return [level, *(each for each in spellings if each not in levels)]

@@ -5,7 +5,7 @@ The levels of a column are encoded by their numbers, in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -24,6 +24,11 @@ from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.source import role_hint
 
 NO_TEXT = "values of type {} have no text"
+
+BOOLEAN_SPELLINGS: Mapping[str, Sequence[str]] = {
+    word: spellings for spellings in (("true", "True", "TRUE"), ("false", "False", "FALSE")) for word in spellings
+}
+"""The spellings of each Boolean by every one of them: of models and Arrow, of Python, and of Excel and R."""
 
 STEPS_PER_TEXT = 16
 """Elementary steps in finding the code of one text, by which the use of kernels is decided."""
@@ -152,6 +157,7 @@ class LevelEncoder:
 
     def __init__(self, known: Sequence[str] = (), grows: bool = False, column: str = "") -> None:
         self.list = list(known) if grows else known
+        self.n_initial = len(known)
         self.grows, self.column = grows, column
         self._last_dictionary: tuple[Any, NDArray[np.int64]] | None = None
         self._short: ShortTextTable | None = None
@@ -214,14 +220,18 @@ class LevelEncoder:
         return places
 
     def _match_spellings(self, words: list[str | None], kind: Any) -> tuple[list[str | None], list[int]]:
-        """Return the words, true and 1 of a typed column in the spelling of the training file, and their codes."""
+        """Return the words, Booleans and whole numbers in the spelling of the training file, and their codes.
+
+        A growing encoder looks for spellings among its initial words only: those that it has added depend on how the
+        rows are split into batches.
+        """
         codes = self._look_up(words)
         unknown = [word for word, code in zip(words, codes) if word is not None and code == len(self.list)]
-        other = {word: also for word in unknown for also in other_spellings(word, kind)}
-        if not other:
+        pairs = [(word, also) for word in unknown for also in other_spellings(word, kind)]
+        if not pairs:
             return words, codes
-        found = self._look_up(list(other.values()))
-        known = {word: also for (word, also), code in zip(other.items(), found) if code < len(self.list)}
+        found = self._look_up([also for _, also in pairs])
+        known = dict(pair for pair, code in zip(pairs[::-1], found[::-1]) if code < self.n_initial)
         replaced = [word if word is None else known.get(word, word) for word in words]
         return replaced, self._look_up(replaced)
 
@@ -243,12 +253,15 @@ class LevelEncoder:
         return {word: i for i, word in enumerate(self.list)}
 
 
-def other_spellings(word: str, kind: Any) -> list[str]:
-    """Return how else a CSV file may spell a value of this Arrow type: True for true, 1.0 for 1; or an empty list."""
+def other_spellings(word: str, kind: Any) -> Sequence[str]:
+    """Return how another table may spell a value of this Arrow type: True or TRUE for true, 1.0 for 1; may be empty.
+
+    Of several spellings that are known, the first is meant.
+    """
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_boolean(kind):
-        return [word.capitalize()]
-    return [f"{word}.0"] if pa.types.is_floating(kind) or pa.types.is_integer(kind) else []
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
+        return [f"{word}.0"]
+    return BOOLEAN_SPELLINGS.get(word, ())
 
 
 class ShortTextTable:
