@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shlex
 
 import numpy as np
 import pytest
@@ -30,6 +31,35 @@ def test_it_shows_pairs_and_the_command_to_try(table):
     assert "join a, b, or so" in message
     command = next(line for line in message.splitlines() if line.strip().startswith("deciban evaluate"))
     assert "--join 'a,\"b, or so\"'" in command
+
+
+def next_command(*arguments, stdin=None):
+    """The command that `deciban dependence` proposes, as words."""
+    lines = done("dependence", *arguments, "--target", "class", stdin=stdin).stdout.splitlines()
+    return shlex.split(next(line for line in lines if line.startswith("  deciban ")))
+
+
+def test_the_command_to_try_has_the_options_that_were_given_and_reads_the_same_data(table):
+    table.write_text(table.read_text().replace("a,", "größe,", 1), encoding="latin-1")
+    given = ("--as", "both=skip", "--encoding", "latin-1")
+    learned = ["--target", "class", "--as", "both=skip", "--join", 'größe,"b, or so"', "--structure", "naive"]
+    command = next_command(table, *given)
+    assert command == ["deciban", "evaluate", str(table), *learned, "--encoding", "latin-1"]
+    assert json.loads(done(*command[1:], "--json").stdout)["log_loss"] < 0.1
+    piped = next_command("-", *given, stdin=table.read_bytes())
+    assert piped == ["deciban", "evaluate", "-", *learned, "--encoding", "latin-1"]
+    query = f"""select größe, "b, or so", class from read_csv('{table}', encoding='latin-1')"""
+    learned = ["--target", "class", "--join", 'größe,"b, or so"', "--structure", "naive"]
+    assert next_command("--sql", query) == ["deciban", "evaluate", "--sql", query, *learned]
+
+
+def test_a_date_is_skipped_where_all_its_parts_repeat_others(tmp_path):
+    days = np.datetime64("2024-01-01") + np.arange(600) % 360
+    rows = [f"{day},{day},{label}" for day, label in zip(days, np.random.default_rng(0).choice(["a", "b"], 600))]
+    (tmp_path / "t.csv").write_text("\n".join(["first day,last day,class", *rows]))
+    command = next_command(tmp_path / "t.csv", "--as", "last day=date")
+    assert command[3:] == ["--target", "class", "--as", "last day=skip", "--structure", "naive"]
+    done(*command[1:])
 
 
 def test_the_figures_as_json(table):

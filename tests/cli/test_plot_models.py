@@ -137,6 +137,24 @@ def test_of_many_rows_some_are_drawn_and_all_are_learned(drawn, tmp_path):
     np.testing.assert_allclose(density[0] / (density[0] + density[1]), 0.5, atol=1e-9)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_numbers_with_units_are_drawn_as_they_are_learned(drawn, tmp_path, ending):
+    path = tmp_path / f"written.{ending}"
+    numbers = np.column_stack([np.arange(40) / 10 + 0.25, np.arange(40)[::-1] ** 2 * 10 + 0.5])
+    written = [(f"{x:.2f} %".replace(".", ","), f"{y:.2f} €".replace(".", ",")) for x, y in numbers]
+    columns = {"share": [x for x, _ in written], "price": [y for _, y in written], "kind": ["a", "b"] * 20}
+    pq.write_table(pa.table(columns), path)
+    if ending == "csv":
+        path.write_text("\n".join(["share;price;kind", *map(";".join, zip(*columns.values()))]))
+    done("train", path, "--target", "kind", "--no-judge", "--numbers", "number", "-o", tmp_path / "m.deciban")
+    for j, panel in enumerate(drawn("densities", tmp_path / "m.deciban", path, "--columns", "share,price").axes):
+        points = [line.get_xdata() for line in panel.lines if line.get_gid() == "data"]
+        np.testing.assert_allclose(np.sort(np.concatenate(points)), np.sort(numbers[:, j]))
+    ax = drawn("boundary", path, "--target", "kind", "--columns", "share,price")
+    points = np.concatenate([part.get_offsets() for part in ax.collections])
+    np.testing.assert_allclose(points[np.argsort(points[:, 0])], numbers)
+
+
 @pytest.mark.thorough
 def test_every_picture_of_a_model_is_drawn_by_its_command(drawn, model):
     assert len(drawn("densities", model, PATIENTS).axes) == 9

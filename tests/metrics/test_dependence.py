@@ -165,6 +165,18 @@ def test_the_weaker_of_two_numbers_that_are_the_same_goes(weaker, other):
     assert "repeats it (correlation 1.00 within classes)" in str(found.advice[0])
 
 
+def test_a_part_of_a_date_that_repeats_another_column_is_left_where_another_part_does_not():
+    days = np.datetime64("2024-01-01") + np.arange(600) % 360
+    month = np.char.add("month ", days.astype("datetime64[M]").astype(str))
+    y = np.random.default_rng(0).random(600) < 0.5
+    found = deciban.dependence({"month": month, "day": days, "y": y}, target="y")
+    assert [str(advice) for advice in found.advice] == [
+        "leave day.month: month explains 90 % of it within classes, but a date is dropped as a whole or not at all"
+    ]
+    assert (found.drop, found.blocks) == ([], [])
+    assert repr(found).endswith("; nothing to drop or to join>")
+
+
 def test_equal_weights_change_nothing_and_unequal_ones_count_rows_less():
     table = gaussians()
     plain = deciban.dependence(table, target="y")

@@ -7,7 +7,7 @@ the assumption of naive Bayes, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from deciban.cli.files import print_json
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number, option, switch, without
 from deciban.cli.render import Screen, shorten
-from deciban.cli.training_options import call_on_table, find_target, format_training_command, quote_word
+from deciban.cli.training_options import call_on_table, find_target, format_training_command
 from deciban.formatting import format_count
 from deciban.option_values import NumberRange, join_list, split_list
 
@@ -155,21 +155,21 @@ def dependence(most: int, json: bool, **options: Any) -> None:
         if json:
             print_json(found.to_dict())
         else:
-            _show_dependence(found, table.name, most, table.shown_paths if options["data"] else [])
+            _show_dependence(found, table, most, options)
 
 
 measure_dependence = partial(call_on_table, "dependence", doing="measuring")
 """Compute the dependence of the columns of a table: a function of the table and the options of the command."""
 
 
-def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str]) -> None:
+def _show_dependence(found: Dependence, table: TableInput, most: int, options: Mapping[str, Any]) -> None:
     """Print the pairs, the advice, and the command that follows it."""
     from deciban.metrics.dependence import HEAD
 
     out = Screen()
     rows = " of ".join(format_count(n, "row") for n in dict.fromkeys([found.rows, found.rows_read]))
     pairs, features = len(found.pairs), format_count(len(found.features), "feature")
-    out.print_title(f"{found.target} of {name}: {format_count(pairs, 'pair')} of {features}, in {rows}")
+    out.print_title(f"{found.target} of {table.name}: {format_count(pairs, 'pair')} of {features}, in {rows}")
     out.print_heading("Pairs", "mutual information of two columns, in decibans per row")
     body = [
         pair.cells(f"{shorten(pair.first, MAX_PAIR_NAME_WIDTH)}, {shorten(pair.second, MAX_PAIR_NAME_WIDTH)}")
@@ -187,10 +187,17 @@ def _show_dependence(found: Dependence, name: str, most: int, data: Sequence[str
         out.print_line(str(advice))
     if not found.advice:
         out.print_line("nothing: no column repeats another, and no two inform more together than naive Bayes assumes")
+    if not (found.drop or found.blocks):
         return
     out.print_heading("Next")
-    out.print_line("measure whether the whole model improves, with these options and without them:")
-    skips = [f"--as {quote_word(f'{name}=skip')}" for name in found.drop]
-    joins = [f"--join {quote_word(join_list(block))}" for block in found.blocks]
-    options = " ".join([f"--target {quote_word(found.target)}", *skips, *joins])
-    out.print_command(f"deciban evaluate {' '.join(map(quote_word, data)) or 'DATA'} {options}")
+    out.print_line(
+        "this advice is for independent columns (--structure naive); by default, train finds dependences itself. "
+        "Measure whether the whole model improves, with these options and without them:"
+    )
+    roles = a.parse_roles(options["roles"] or ()) | dict.fromkeys(found.drop, "skip")
+    recommended = {
+        "roles": [f"{name}={role}" for name, role in roles.items()],
+        "join": [join_list(block) for block in found.blocks],
+        "structure": "naive",
+    }
+    out.print_command(format_training_command(table, found.target, options, recommended, "evaluate"))

@@ -150,9 +150,9 @@ def read_stop_words(text: str) -> str | list[str]:
 
 
 def format_training_command(
-    table: TableInput, target: str, options: Mapping[str, Any], recommended: Mapping[str, Any]
+    table: TableInput, target: str, options: Mapping[str, Any], recommended: Mapping[str, Any], name: str = "train"
 ) -> str:
-    """Return the `deciban train` command with the recommended options in place of those that were given.
+    """Return the command that trains, or of another `name`, with the recommended options in place of those given.
 
     >>> from deciban.cli.inputs import TableInput
     >>> table = TableInput(["day 1.csv"], "", None, FileOptions(missing=("?",)))
@@ -163,12 +163,12 @@ def format_training_command(
     words = [*_format_data(table), *_format_option("target", target)]
     for option in (*MODEL_OPTIONS, STRUCTURE, CALIBRATE):
         words += _format_option(option.destination, values.get(option.destination))
-    for name in (field.name for field in fields(FileOptions)):
-        value = getattr(table.reading, name)
-        if value not in (getattr(FileOptions, name), "folders"):
-            value = join_list(value) if name == "names" else value
-            words += ["--no-header"] if value is False else _format_option(name, value)
-    return " ".join(["deciban train", *words])
+    for reading in (field.name for field in fields(FileOptions)):
+        value = getattr(table.reading, reading)
+        if value not in (getattr(FileOptions, reading), "folders"):
+            value = join_list(value) if reading == "names" else value
+            words += ["--no-header"] if value is False else _format_option(reading, value)
+    return " ".join([f"deciban {name}", *words])
 
 
 def _format_data(table: TableInput) -> list[str]:

@@ -7,7 +7,7 @@ numbers are compared as Gaussians, and are only as large as the rows of their ra
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -90,15 +90,16 @@ PAIR_FIGURES = tuple(field.name for field in fields(Pair) if field.type is float
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice on features that depend on each other: drop the first of them, or join them; and the reason."""
+    """Advice on features that depend on each other: drop or leave the first of them, or join them; and the reason."""
 
     action: Action
     features: tuple[str, ...]
     reason: str
 
     def __str__(self) -> str:
-        what = f"drop {self.features[0]}" if self.action == "drop" else f"join {', '.join(self.features)}"
-        return f"{what}: {self.reason}"
+        return (
+            f"{self.action} {', '.join(self.features if self.action == 'join' else self.features[:1])}: {self.reason}"
+        )
 
 
 @document()
@@ -205,9 +206,24 @@ class Dependence:
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
-        """The features to drop and those to join; a dropped feature is not joined."""
-        dropped = self._find_drops()
-        return (*dropped.values(), *self._find_joins(set(dropped)))
+        """The features to drop and those to join; a dropped feature is not joined.
+
+        A part of a date that repeats another feature is left where another part of the date is kept.
+        """
+        repeated = self._find_drops()
+        kept = {self._name_column(j) for j in range(len(self.features)) if j not in repeated}
+        drops = [
+            replace(advice, action="leave", reason=f"{advice.reason}, but a date is dropped as a whole or not at all")
+            if self._name_column(j) in kept
+            else advice
+            for j, advice in repeated.items()
+        ]
+        return (*drops, *self._find_joins(set(repeated)))
+
+    def _name_column(self, feature: int) -> str:
+        """Return the column that a feature is read from: of a part of a date the date."""
+        name = self.features[feature]
+        return name.rpartition(".")[0] if self.roles[feature] == "date" else name
 
     def _find_drops(self) -> dict[int, Advice]:
         """Return the features that repeat another, each with its advice; of two the less informative is dropped."""
@@ -260,8 +276,9 @@ class Dependence:
 
     @property
     def drop(self) -> list[str]:
-        """The columns that should be dropped."""
-        return [advice.features[0] for advice in self.advice if advice.action == "drop"]
+        """The columns that should be dropped, whose role `deciban.train(..., roles=...)` takes as "skip"."""
+        dropped = [self.features.index(advice.features[0]) for advice in self.advice if advice.action == "drop"]
+        return list(dict.fromkeys(map(self._name_column, dropped)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as JSON values, in decibans; NaN is null."""
@@ -283,7 +300,7 @@ class Dependence:
         return make_frame({f.name: [getattr(pair, f.name) for pair in self.pairs] for f in fields(Pair)}, kind)
 
     def __repr__(self) -> str:
-        steps = [str(each).removesuffix(f": {each.reason}") for each in self.advice]
+        steps = [str(each).removesuffix(f": {each.reason}") for each in self.advice if each.action != "leave"]
         advice = "; ".join(steps) or "nothing to drop or to join"
         features, rows = format_count(len(self.features), "feature"), format_count(self.rows, "row")
         return f"<Dependence: {features} given {self.target}, {rows}; {advice}>"

@@ -59,10 +59,11 @@ def _read_rows(model: Model, rows: Any, drawn: Sequence[Conditional]) -> dict[st
     """Return the `Rows` of each drawn column of numbers, by name, of a sample of many rows; empty without `rows`."""
     from deciban.sources.source import open_source
 
+    readings = model._layout.readings()
     names = [one.name for one in drawn if one.table is None]
     if rows is None or not names:
         return {}
-    X, y = read_numbers_and_classes(open_source(rows), names, model.target)
+    X, y = read_numbers_and_classes(open_source(rows), {name: readings[name] for name in names}, model.target)
     place = {str(label): k for k, label in enumerate(model._scorer.outline.classes)}
     codes = np.array([place.get(label, -1) for label in y.tolist()], dtype=np.intp)
     kept = choose_drawn_rows(len(X))

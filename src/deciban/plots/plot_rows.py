@@ -1,6 +1,6 @@
 """The rows of a picture: read from a table or taken from arrays, checked, and with the limits of the axes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,20 +11,39 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.formatting import format_count
 from deciban.plots.boundary_geometry import Window
+from deciban.sources.arrow_types import is_text
 from deciban.sources.source import ColumnReading, Source, check_column
+from deciban.training.cell_styles import CellStyle, parse_given_numbers
+from deciban.training.column_roles import HEAD_ROWS
 
 MAX_DRAWN_ROWS = 2000
 """The number of rows that are drawn: more would hide each other, and the picture would take long to open."""
 
 
+def infer_number_readings(source: Source, columns: Sequence[str]) -> dict[str, ColumnReading]:
+    """Return how columns are read as numbers: in the format of their first cells, as in training."""
+    _check_columns(source, columns)
+    head = source.head(HEAD_ROWS)
+    style = CellStyle.of(source, "", is_complete=head.num_rows < HEAD_ROWS)
+    readings: dict[str, ColumnReading] = {}
+    for name in columns:
+        known = head.column(name).combine_chunks().drop_null()
+        numbers = parse_given_numbers(known, style) if is_text(known.type) else None
+        readings[name] = "number" if numbers is None or numbers.format is None else numbers.format
+    return readings
+
+
 def read_numbers_and_classes(
-    source: Source, columns: Sequence[str], target: str
+    source: Source, columns: Mapping[str, ColumnReading], target: str
 ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return columns as numbers, NaN if missing, and the class of each row; rows without a class are left out."""
+    """Return columns as numbers, NaN if missing, and the class of each row; rows without a class are left out.
+
+    `columns` are the names of the columns of numbers, and how each is read.
+    """
     from deciban.sources.arrow_cells import to_numbers, to_texts
     from deciban.sources.cell_conversion import read_converted
 
-    wanted: dict[str, ColumnReading] = {**dict.fromkeys(columns, "number"), target: "text"}
+    wanted: dict[str, ColumnReading] = {**columns, target: "text"}
     _check_columns(source, [*columns, target])
     X, y = [np.empty((0, len(columns)))], []
     try:

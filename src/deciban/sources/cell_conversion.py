@@ -131,7 +131,7 @@ def hint_at_number(column: str, value: str, kind: NumberFormat, can_set_decimal:
     if not found:
         return f"{role_hint(column, 'category')} reads it as text; {BAD_CELLS_HINT}"
     if any(each.unit for each in found.values()):
-        return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit, as the others are'}"
+        return f"write the number {f'in {kind.unit}' if kind.unit else 'without a unit'}"
     if not can_set_decimal:
         return f"write it as the others are, such as {kind}"
     return "; ".join(

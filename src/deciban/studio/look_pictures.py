@@ -65,10 +65,10 @@ def choose_columns(workspace: Workspace, options: Options) -> list[str]:
 
 
 def _draw_boundary(workspace: Workspace, options: Options) -> str:
-    from deciban.plots.plot_rows import choose_drawn_rows, read_numbers_and_classes
+    from deciban.plots.plot_rows import choose_drawn_rows, infer_number_readings, read_numbers_and_classes
 
-    columns = choose_columns(workspace, options)
-    X, y = read_numbers_and_classes(workspace.need_data().source(), columns, workspace.need_target())
+    columns, source = choose_columns(workspace, options), workspace.need_data().source()
+    X, y = read_numbers_and_classes(source, infer_number_readings(source, columns), workspace.need_target())
     model = deciban.GaussianBayes(covariance=_choose_covariance(options)).fit(X, y)
     rows = choose_drawn_rows(len(X))
     return draw_svg("boundary", model, X[rows], y[rows], names=columns)

@@ -115,6 +115,12 @@ def parse_numbers(known: Any, style: CellStyle) -> WrittenNumbers | None:
     return WrittenNumbers(replace_nulls(values, 0.0), written, _describe_numbers(words, best, plain))
 
 
+def parse_given_numbers(known: Any, style: CellStyle) -> WrittenNumbers | None:
+    """Parse texts of a column that is to hold numbers: of a few that are none the reading names the first."""
+    style = style.for_given_role()
+    return parse_numbers(known.cast(pa.string()), replace(style, max_invalid=style.max_invalid or MAX_INVALID_SHARE))
+
+
 def holds_few_invalid(known: Any, style: CellStyle) -> bool:
     """Return whether texts are numbers or dates but for a few, such as typing errors, which make it no category."""
     first = [word for cell in known[:MAX_FIRST_CELLS] if (word := cell.as_py().strip(SPACES)) not in MISSING_NUMBERS]

@@ -34,6 +34,7 @@ from deciban.training.cell_styles import (
     add_note,
     holds_few_invalid,
     non_number_error,
+    parse_given_numbers,
     parse_numbers,
     read_dates,
 )
@@ -144,9 +145,7 @@ def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> C
         return replace(column, reason=add_note("as given", column.note))
     if role not in ("number", "binned", "count") or not len(known) or not is_text(known.type):
         return Column(name, role, "as given")  # type: ignore[arg-type]
-    numbers = parse_numbers(
-        known.cast(pa.string()), replace(style, max_invalid=style.max_invalid or MAX_INVALID_SHARE)
-    )
+    numbers = parse_given_numbers(known, style)
     if numbers is None:
         raise non_number_error(name, known.cast(pa.string()), role, style)
     return Column(name, role, add_note("as given", numbers.note), format=numbers.format)  # type: ignore[arg-type]

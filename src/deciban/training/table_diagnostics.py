@@ -286,7 +286,8 @@ def dependence(
     """Measure the dependence of a table's columns given the class, which naive Bayes assumes to be none.
 
     For every pair: the mutual information given the class and without it, evidence that is counted twice, and advice:
-    drop a column that repeats another, join the two (`deciban.train(..., blocks=...)`), or leave them. Numbers are
+    drop a column that repeats another, join the two (`deciban.train(..., blocks=...)`), or leave them. The advice is
+    for independent columns (structure="naive"); by default `train` finds dependences itself. Numbers are
     measured in bins of equally many rows, and by their correlation; texts are left out. Of a large table a uniform
     sample of the rows is measured.
 

@@ -43,12 +43,14 @@ def boundary(picture: Picture, columns: list[str], covariance: str, prior: str |
     between them; or over one column the curves π_k p(x|k) and their thresholds.
     """
     from deciban.plots.boundary import draw_means
-    from deciban.plots.plot_rows import choose_drawn_rows, read_numbers_and_classes
+    from deciban.plots.plot_rows import choose_drawn_rows, infer_number_readings, read_numbers_and_classes
 
     with open_table(options) as table:
         picture.check(table.paths)
         with show_spinner("reading and drawing …"):
-            X, y = read_numbers_and_classes(table.open(), columns, find_target(table, options))
+            source = table.open()
+            readings = infer_number_readings(source, columns)
+            X, y = read_numbers_and_classes(source, readings, find_target(table, options))
             model = fit_gaussian(X, y, covariance, None if prior is None else parse_prior(prior))
             rows = choose_drawn_rows(len(X))
             to_scale = covariance in ISOTROPIC_SHAPES and has_comparable_scales(X)
@@ -126,7 +128,8 @@ def digits(picture: Picture, family: str, shape: tuple[int, int] | None, **optio
             X, y = load_digits(return_X_y=True)
         else:  # all columns except the target are pixels
             source, label = table.open(), find_target(table, options)
-            X, y = read_numbers_and_classes(source, [name for name in source.columns if name != label], label)
+            pixels = [name for name in source.columns if name != label]
+            X, y = read_numbers_and_classes(source, dict.fromkeys(pixels, "number"), label)
     name, settings = FAMILIES[family]
     with show_spinner("fitting and drawing …"):
         model = getattr(deciban, name)(**settings).fit(X, y)
