@@ -301,3 +301,10 @@ def test_an_order_of_written_numbers_and_dates_is_their_own(tmp_path):
 def test_head_is_as_it_is_written(tmp_path):
     path = write(tmp_path / "t.csv", ["1,5", "2,25"], ";")
     assert open_source(path).head(2)["amount"].to_pylist() == ["1,5", "2,25"]
+
+
+def test_a_mark_after_a_single_zero_is_a_decimal_mark(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("price;y\n" + "".join(f'"0,{100 + i} €";{"ab"[i % 2]}\n' for i in range(60)))
+    model = deciban.train(path, target="y", judge=False)
+    assert model.ranges["price"] == pytest.approx((0.1, 0.159))

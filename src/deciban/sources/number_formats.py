@@ -94,10 +94,10 @@ class NumberFormat:
 
     @cached_property
     def digits(self) -> str:
-        """The pattern of digits with separators: groups of three, or of two before the last as in India."""
+        """The pattern of digits with separators: groups of three, or of two before the last as in India; 0 has none."""
         mark, point = THOUSANDS[self.thousands], re.escape(self.decimal)
-        grouped = [rf"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+"] if mark else []
-        grouped += [rf"[0-9]{{1,2}}(?:{mark}[0-9]{{2}})+{mark}[0-9]{{3}}"] if self.thousands == "," else []
+        grouped = [rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"] if mark else []
+        grouped += [rf"[1-9][0-9]?(?:{mark}[0-9]{{2}})+{mark}[0-9]{{3}}"] if self.thousands == "," else []
         whole = "|".join([*grouped, "[0-9]+"])
         return rf"(?:(?:{whole})(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
@@ -173,6 +173,8 @@ def infer_number_format(
 
     >>> infer_number_format(["38,367", "950"]), infer_number_format(["1.234,50 €", "99 €"])
     (NumberFormat(decimal='.', thousands=',', unit=''), NumberFormat(decimal=',', thousands='.', unit='€'))
+    >>> infer_number_format(["0,125 €", "0,250 €"])
+    NumberFormat(decimal=',', thousands='', unit='€')
     >>> infer_number_format(["70 kg", "154 lb"]), infer_number_format(["007", "012"])
     (None, None)
     """
