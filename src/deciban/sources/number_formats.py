@@ -94,7 +94,7 @@ class NumberFormat:
 
     @cached_property
     def digits(self) -> str:
-        """The pattern of digits with separators: groups of three, or of two before the last as in India; 0 has none."""
+        """The pattern of digits: groups of three, or of two before the last as in India; none begins with 0."""
         mark, point = THOUSANDS[self.thousands], re.escape(self.decimal)
         grouped = [rf"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"] if mark else []
         grouped += [rf"[1-9][0-9]?(?:{mark}[0-9]{{2}})+{mark}[0-9]{{3}}"] if self.thousands == "," else []
