@@ -111,6 +111,24 @@ def test_a_column_without_a_value_is_left_out_and_one_alone_is_refused(tmp_path)
     assert "no column is left to learn from (a: no value)" in refused_training(tmp_path, alone)
 
 
+def test_a_table_of_the_target_alone_has_nothing_to_learn_from(tmp_path):
+    alone = table(tmp_path / "y.csv", "y", [("nm"[i % 2],) for i in range(60)])
+    assert f"'{alone}' has no column to learn from besides 'y'\n" in refused_training(tmp_path, alone)
+
+
+def test_a_table_without_rows_has_nothing_to_explain_or_draw(tmp_path, trained):
+    empty = tmp_path / "empty.csv"
+    empty.write_text(PATIENTS.read_text().splitlines()[0] + "\n")
+    for command in (["explain"], ["plot", "evidence", "-o", tmp_path / "evidence.svg"]):
+        assert refused(tmp_path, *command, trained, empty) == f"error: {empty} has no rows\n"
+
+
+def test_a_model_in_place_of_a_table_is_refused_as_what_it_is(tmp_path, trained, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(trained, "model.deciban")
+    assert "is a model file, not a table" in refused(tmp_path, "train", "model.deciban", "--target", "diagnosis")
+
+
 def test_an_infinite_number_is_refused_with_column_and_row(tmp_path):
     data = table(tmp_path / "inf.csv", "a,b,y", [*DIGITS, ("inf", 1, "n")])
     words = refused_training(tmp_path, data)

@@ -167,6 +167,20 @@ def test_a_folder_shows_senders_and_subjects_and_is_summed_up(store, tmp_path):
         assert {"path", "verdict", "probability", "decibans", "top", "from", "subject"} <= set(json.loads(line))
 
 
+def test_a_model_that_is_not_fitted_or_knows_too_few_messages_says_so_once(store, tmp_path):
+    (tmp_path / "a.eml").write_bytes(make_message("spam", 600))
+    twice = tmp_path / "a.eml", tmp_path / "a.eml"
+    warned = mail("classify", *twice, "--model", "logistic", "--store", store).stderr.splitlines()
+    hint = "Hint: deciban mail set --model logistic"
+    assert warned == [f"warning: model logistic knows nothing before it is fitted. {hint}", "2 messages: 2 unsure"]
+    few = tmp_path / "few.db"
+    assert mail("learn", "--ham", tmp_path / "a.eml", "--store", few).exit_code == 0
+    assert "warning: 1 ham learned; " in mail("classify", *twice, "--store", few).stderr
+    assert mail("set", "--model", "logistic", "--store", store).exit_code == 0
+    unknown = mail("explain", "--store", store, stdin=b"\n\nqqq").stdout
+    assert "fitted" not in unknown
+
+
 def test_one_message_is_not_summed_up_and_json_is_lines_alone(store, tmp_path):
     (tmp_path / "a.eml").write_text(HEADING)
     assert mail("classify", tmp_path / "a.eml", "--store", store).stderr == ""

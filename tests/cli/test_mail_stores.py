@@ -126,6 +126,15 @@ def test_status_says_what_is_expected_and_how_many_ham_are_missing(tmp_path):
     assert needed in words
     done("set", "--max-lost-ham", "0.01", "--store", path)  # the numbers stay those of the last fit
     assert needed in " ".join(done("status", "--store", path).stdout.split())
+    for changes, why in (
+        (("--ham-at", "0.1"), "not measured for these thresholds; deciban mail fit measures them"),
+        (("--spam-at", "0.99"), "not measured for a threshold that was set; chosen and measured after"),
+        (("--model", "fisher"), "not measured for the model fisher"),
+    ):
+        done("set", *changes, "--store", path)
+        assert f"expected {why}" in " ".join(done("status", "--store", path).stdout.split())
+    done("set", "--spam-at", "auto", "--ham-at", "0.2", "--model", "evidence", "--store", path)
+    assert "of 1 000 ham" in done("status", "--store", path).stdout
 
 
 def test_thresholds_in_a_wrong_order_keep_no_other_setting_from_being_set(store):

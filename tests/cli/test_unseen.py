@@ -45,7 +45,7 @@ def test_the_warnings_do_not_grow_with_the_rows(trained, odd, tmp_path):
     (tmp_path / "many.csv").write_text("\n".join([head, *rows * 500]) + "\n")
     warned = done("predict", trained, tmp_path / "many.csv").stderr.splitlines()
     assert len(warned) == 2
-    assert "500 values outside" in warned[0]
+    assert "500 cells with values outside" in warned[0]
     assert warned[0].endswith(": 375 (row 2)")
 
 

@@ -85,6 +85,15 @@ def test_an_infinite_log_loss_is_a_point_that_is_missing_with_a_note():
     assert_readable(ax.figure)
 
 
+def test_a_model_of_one_class_has_no_point_of_log_loss():
+    points = {"x": [i % 7 + 3.0 * (i % 2) for i in range(200)], "odd": [*"ab"] * 100}
+    measured = deciban.learning_curve(points, target="odd", numbers="number", sizes=[1, 100])
+    ax = learning(measured, figure="log_loss")
+    assert len(drawn(ax)[0]) == 1
+    assert ax.get_legend().get_title().get_text() == "a point is lacking where the model had met one class only"
+    assert_readable(ax.figure)
+
+
 def test_the_curve_that_the_library_measures_can_be_drawn():
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 300)

@@ -1,5 +1,6 @@
 """The time of a comparison: a quick default, a budget, processes, and nothing that is computed twice."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -120,6 +121,15 @@ def test_an_error_in_a_process_is_the_error_of_the_call():
         assert list(runner.run((str.replace, ("m", letter)) for letter in "abc")) == ["coaaon", "cobbon", "coccon"]
         with pytest.raises(deciban.errors.InputError, match="task 1 is wrong"):
             list(runner.run((fail, (number,)) for number in (1, 2)))
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
+def test_processes_that_have_ended_leave_no_file_open():
+    with TaskRunner("common", 2) as runner:
+        runner.start_processes()
+        assert list(runner.run([(str.upper, ())])) == ["COMMON"]
+    del runner
+    gc.collect()
 
 
 @pytest.mark.thorough

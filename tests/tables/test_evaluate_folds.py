@@ -9,7 +9,7 @@ import pyarrow.csv
 import pytest
 
 import deciban
-from deciban.errors import InputError
+from deciban.errors import DecibanWarning, InputError
 from deciban.metrics.calibration_fit import calibrate
 from deciban.text import Words
 from deciban.training import evaluate
@@ -304,6 +304,25 @@ def test_the_only_row_of_a_class_is_an_error_that_has_no_log_loss():
     assert (report.rows, report.unknown) == (7, 1)
     assert np.isfinite(report.log_loss)
     assert report.accuracy == pytest.approx(6 / 7)
+
+
+def test_classes_that_a_model_does_not_know_are_named_with_similar_ones():
+    model = deciban.train({"x": [1.0, 2.0, 8.0, 9.0], "y": ["cold", "cold", "flu", "flu"]}, target="y", judge=False)
+    t = {"x": [1.0, 1.5, 8.0, 9.0, 7.0], "y": ["Cold", "Cold", "flu", "gout", None], "w": [1.0, 0.0, 1.0, 1.0, 1.0]}
+    expected = r"rows of a class without training rows, counted as errors: "
+    with pytest.warns(
+        DecibanWarning, match=f"3 {expected}'Cold' \\(2 rows; did you mean 'cold'\\?\\), 'gout' \\(1 row\\)$"
+    ):
+        deciban.evaluate(t, model=model)
+    with pytest.warns(DecibanWarning, match=f"2 {expected}'Cold' \\(1 row;"):
+        report = deciban.evaluate(t, model=model, weights="w")
+    assert report.unknown == 2
+
+
+def test_classes_that_differ_in_case_only_are_pointed_out():
+    t = {"x": [1.0, 2.0, 8.0, 9.0, 8.5], "y": ["kept", "lost", "kept", "KEPT", "lost"]}
+    with pytest.warns(DecibanWarning, match="'y' that differ in case only .*: 'KEPT' and 'kept'$"):
+        deciban.train(t, target="y", judge=False)
 
 
 BAD = {

@@ -193,6 +193,15 @@ def test_rows_of_a_class_that_was_not_met_are_counted():
     assert "left out of its log-loss" in str(curve)
 
 
+def test_a_model_of_one_class_has_no_log_loss():
+    points = {"x": [i % 7 + 3.0 * (i % 2) for i in range(200)], "odd": [*"ab"] * 100}
+    curve = deciban.learning_curve(points, target="odd", numbers="number", sizes=[1, 100])
+    assert np.isnan(curve.log_loss).tolist() == [True, False]
+    assert [point["log_loss"] is None for point in curve.to_dict()["points"]] == [True, False]
+    assert curve.table()[1][3] == "–"
+    assert "a model that had met one class only has no log-loss" in str(curve)
+
+
 def test_labels_are_flipped_though_a_class_has_rows_without_weight_only():
     points = {
         "x": [i % 7 + 3 * (i % 2) for i in range(200)],

@@ -141,3 +141,20 @@ def test_a_class_in_the_last_block_whose_rows_have_no_weight_is_left_out(monkeyp
     model = deciban.train(rows, target="y", weights="w", roles={"x": "number"}, judge=False)
     assert model.classes == ["a", "b"]
     assert model.ledger.rows.tolist() == [32, 32]
+
+
+@pytest.mark.parametrize(
+    ("rows", "hint"),
+    [
+        (
+            {"seen": "2025-01-06", "age": 40},
+            r"0 dimensions; .* Hint: a list for each column, \{'seen': \['2025-01-06'\]\}$",
+        ),
+        ({"seen": [[1, 2], [3, 4]]}, r"2 dimensions; .* Hint: give each column its name$"),
+        ([{"seen": "2025-01-06", "age": 40}], r"not list\. Hint: pandas\.DataFrame\(rows\), or pyarrow"),
+        ([40], "not list$"),
+    ],
+)
+def test_rows_in_place_of_columns_are_refused_with_the_form_that_is_read(rows, hint):
+    with pytest.raises(InputError, match=hint):
+        deciban.train(rows, target="age")

@@ -136,7 +136,7 @@ def test_levels_that_a_prediction_refuses_are_listed():
     with pytest.raises(InputError, match="'Sour', which was never learned"):
         model.predict({"taste": ["Sour", "sweet"]})
     assert [str(column) for column in model.find_unseen({"taste": ["Sour", "sweet", "bitter"]})] == [
-        "'taste' has 2 values never seen in training: Sour (row 1), bitter (row 3)"
+        "'taste' has 2 cells with values never seen in training: Sour (row 1), bitter (row 3)"
     ]
     assert model.options.unseen == "error"
 

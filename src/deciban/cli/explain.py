@@ -14,7 +14,7 @@ from deciban.cli.inputs import open_table
 from deciban.cli.parser import DEBUG, JSON, command, flag, number
 from deciban.cli.render import Screen, shorten, to_one_line
 from deciban.command_hints import direct_role_hints_to_training
-from deciban.errors import InputError, UsageError
+from deciban.errors import UsageError
 from deciban.formatting import format_probability, format_word, shorten_evidence_name
 from deciban.load_model import open_model
 from deciban.scores.explanation import Reason, format_decibans, format_odds, in_context
@@ -65,7 +65,7 @@ def explain(
             loaded, table.open(), start, count, classes, allow_missing_columns, name_column, most if work else None
         )
         if not explained:
-            raise InputError(f"{table.name} has no row {start + 1}. Hint: --row counts from 1, without the header")
+            raise table.absent_row_error(start + 1)
         if json:
             print_json([each.to_dict() for each in explained])
         else:

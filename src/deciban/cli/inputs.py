@@ -68,6 +68,12 @@ class TableInput:
         """Open the table; its rows are not read yet."""
         return open_source(self.source, self.sql, self.reading, self.spark)
 
+    def absent_row_error(self, row: int) -> InputError:
+        """Return the error for a row, counted from 1, that the table does not have."""
+        if row == 1:
+            return InputError(f"{self.name} has no rows")
+        return InputError(f"{self.name} has no row {row}. Hint: --row counts from 1, without the header")
+
     def estimate_rows(self) -> int | None:
         """Return the approximate number of rows, or None if it is not cheap to find out."""
         if (

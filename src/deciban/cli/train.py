@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
-from deciban.cli.files import check_output, default_file, lock_for_change, print_json, save
+from deciban.cli.files import ENDING, check_output, default_file, lock_for_change, print_json, save
 from deciban.cli.inputs import TableInput, open_table
 from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
@@ -43,6 +43,8 @@ def train(output: str | None, judge: bool, json: bool, **options: Any) -> None:
     with open_table(options) as table:
         find_target(table, options)  # reports a missing --target before all else
         out = output or default_file(_name_data(table, options))
+        if any(path.endswith(ENDING) for path in table.paths):
+            table.open()  # a model file in place of a table is refused as what it is
         check_output(out, table.paths)
         model = call_on_table("train", table, options, ["calibrate", "structure", "seconds"], judge=judge)
         with show_spinner("describing the model …"):

@@ -32,7 +32,7 @@ def read_figures(mail: MailFilter) -> dict[str, Any]:
     with store.read_transaction(report_damage):
         (ham_at, spam_at), fit, half_life = mail.thresholds, store.fit(mail.model), store.ageing.half_life
         messages = {name: n for name, (n, _) in store.totals().items() if n}
-        reason = explain_too_few(messages)
+        reason, expected = explain_too_few(messages), _expect_verdicts(mail)
         return {
             "store": str(path), "exists": True, "ready": not reason, "why": reason or None,
             "messages": messages, "tokens": store.n_tokens(), "bytes": file_size(path) + file_size(f"{path}-wal"),
@@ -41,7 +41,8 @@ def read_figures(mail: MailFilter) -> dict[str, Any]:
             "fit_due": mail.is_fit_due(), "ham_at": ham_at, "spam_at": spam_at,
             "half_life_days": half_life and half_life / DAY,
             "most_messages": store.setting("most_messages", DEFAULT_MAX_MESSAGES), "tidy_due": store.is_tidy_due(),
-            "expected": _expect_verdicts(mail), "max_lost_ham": store.setting("max_lost_ham", MAX_LOST_HAM),
+            "expected": expected, "expected_why": _explain_unmeasured(mail) if expected is None else None,
+            "max_lost_ham": store.setting("max_lost_ham", MAX_LOST_HAM),
         }  # fmt: skip
 
 
@@ -54,6 +55,19 @@ def _expect_verdicts(mail: MailFilter) -> dict[str, Any] | None:
         return None
     rate, bound = choice.lost / max(choice.ham, 1), upper_bound(choice.lost, choice.ham)
     return {**asdict(choice), "lost_rate": rate, "lost_bound": bound, "missing_ham": choice.missing_ham}
+
+
+def _explain_unmeasured(mail: MailFilter) -> str:
+    """Return why it is not known what is expected of the verdicts by the thresholds of now."""
+    from deciban.mail.model.threshold_choice import MIN_HAM
+
+    if mail.model == "fisher":
+        return "not measured for the model fisher"
+    if mail.store.setting("spam_at") is not None:
+        return "not measured for a threshold that was set; chosen and measured after deciban mail set --spam-at auto"
+    if mail.threshold_choice is not None:
+        return "not measured for these thresholds; deciban mail fit measures them"
+    return f"not known before a fit to {MIN_HAM} ham or more"
 
 
 def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -69,18 +83,16 @@ def describe_figures(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("size", f"{figures['bytes'] / 1e6:.1f} MB" + ("" if figures["writable"] else ", read-only")),
         ("model", f"{figures['model']}, {fitted}{due}"),
         ("thresholds", f"ham up to p = {figures['ham_at']:g}, spam from p = {figures['spam_at']:g}, unsure between"),
-        ("expected", _describe_expected(figures["expected"])),
+        ("expected", figures["expected_why"] or _describe_expected(figures["expected"])),
         ("ageing", ageing),
         ("size limit", f"{format_count(figures['most_messages'], 'message')}{tidying}"),
     ]
 
 
-def _describe_expected(expected: dict[str, Any] | None) -> str:
+def _describe_expected(expected: dict[str, Any]) -> str:
     """Return in words what becomes of a thousand ham and spam, and how many ham are missing for more certainty."""
-    from deciban.mail.model.threshold_choice import MIN_HAM, required_ham
+    from deciban.mail.model.threshold_choice import required_ham
 
-    if expected is None:
-        return f"not known before a fit to {MIN_HAM} ham or more"
     ham, spam = max(expected["ham"], 1), max(expected["spam"], 1)
     found, bound = round(1000 * expected["lost_rate"]), math.ceil(1000 * expected["lost_bound"] - 1e-9)
     lost = str(found) if found == bound else f"{found}–{bound}"

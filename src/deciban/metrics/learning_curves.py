@@ -89,7 +89,7 @@ class LearningCurve(Result):
 
     @property
     def log_loss(self) -> Array:
-        """The mean of −ln p(truth) over the held-out rows whose class the model had met."""
+        """The mean of −ln p(truth) over the held-out rows whose class the model had met; NaN if that is one."""
         return self._values("log_loss")
 
     @property
@@ -121,6 +121,8 @@ class LearningCurve(Result):
         lines = [self.measured] if self.measured else []
         if self.has_unmet_classes:
             lines.append("rows of a class that a model had not met are errors, and left out of its log-loss")
+        if np.isnan(self.log_loss).any():
+            lines.append("a model that had met one class only has no log-loss")
         return lines
 
     def to_dict(self) -> dict[str, Any]:

@@ -70,7 +70,10 @@ class UnseenColumn:
 
     def __str__(self) -> str:
         is_text = self.reason == NO_KNOWN_WORD
-        cells = format_count(self.count, "text" if is_text else "value")
+        if is_text:
+            cells = format_count(self.count, "text")
+        else:  # cells are counted, and different values shown
+            cells = "1 value" if self.count == 1 else f"{format_count(self.count)} cells with values"
         shown = ", ".join(f"row {row}" if is_text else f"{value} (row {row})" for row, value in self.examples)
         more = ", …" if self.count > len(self.examples) == MAX_EXAMPLES else ""
         reason = WARNING_REASONS.get(self.reason, self.reason)

@@ -19,6 +19,7 @@ from deciban.plots.style import EDGE_COLOUR, FAINT_COLOUR, INK, colour, marker, 
 Metric = Literal["accuracy", "log_loss"]
 METRIC_NAMES = {"accuracy": "accuracy", "log_loss": "log-loss"}
 INFINITE_NOTE = "a point is lacking where the true class had the probability 0: it is ∞"
+ONE_CLASS_NOTE = "a point is lacking where the model had met one class only"
 
 WHISKER_SPACING_POINTS = 2.2
 """The distance between the whiskers of two curves."""
@@ -59,7 +60,8 @@ def learning(curve: Any, *, figure: Metric = "accuracy", ax: Any = None) -> Any:
     _label_axes(ax, curve.sizes, f"{METRIC_NAMES[figure]} on {format_thin_spaces(curve.held_out)} held-out {rows}")
     if figure == "accuracy":
         style.label_in_percent(ax.yaxis)
-    note = None if np.isfinite(values).all() else INFINITE_NOTE
+    notes = {INFINITE_NOTE: np.isinf(values).any(), ONE_CLASS_NOTE: np.isnan(values).any()}
+    note = "\n".join(text for text, is_needed in notes.items() if is_needed) or None
     wrong = [f"{format_short_percent(share, 3)} of the labels wrong" for share in curve.flipped]
     labels = [label if share else "labels as they are" for label, share in zip(wrong, curve.flipped)]
     labels = labels if len(labels) > 1 or curve.flipped[0] else ["with its 95 % interval"]

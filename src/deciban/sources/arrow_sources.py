@@ -13,6 +13,7 @@ import numpy as np
 
 from deciban._lazy import pa
 from deciban.errors import InputError
+from deciban.formatting import clip_text
 from deciban.sources.arrow_types import join_batches, to_plain_types
 from deciban.sources.document_files import compression_by_name, open_decompressed
 from deciban.sources.remote_files import is_remote, open_remote
@@ -38,6 +39,9 @@ BUFFER_BYTES = 1 << 22
 
 FILE_MAGIC = b"ARROW1"
 """The first bytes of the file format; the stream format begins with the length of a message."""
+
+MAX_HINT_WIDTH = 40
+"""Characters of a value that a hint repeats."""
 
 SOURCE_KINDS = (
     "a path, a query, a frame (pandas, polars, pyarrow, whatever has __arrow_c_stream__), or a mapping of arrays"
@@ -202,7 +206,9 @@ def open_frame(source: Any) -> Source:
     if type(source).__module__.startswith("polars"):
         source = _prepare_polars(source)
     if not hasattr(source, "__arrow_c_stream__"):
-        raise InputError(f"a table is {SOURCE_KINDS}; not {type(source).__name__}")
+        is_rows = isinstance(source, Sequence) and len(source) > 0 and isinstance(source[0], Mapping)
+        hint = ". Hint: pandas.DataFrame(rows), or pyarrow.Table.from_pylist(rows)" if is_rows else ""
+        raise InputError(f"a table is {SOURCE_KINDS}; not {type(source).__name__}{hint}")
     with convert_read_errors(Stream.name):
         reader = pa.RecordBatchReader.from_stream(source)
         if hasattr(source, "__len__") or hasattr(source, "to_pyarrow"):  # it could be streamed again: read all of it
@@ -272,9 +278,11 @@ def _from_arrays(arrays: Mapping[str, Any]) -> pa.Table:
     for name, values in arrays.items():
         plain = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else np.ma.asarray(values)
         if isinstance(plain, np.ndarray) and plain.ndim != 1:
-            raise InputError(
-                f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: give each column its name"
-            )
+            if plain.ndim:
+                hint = "give each column its name"
+            else:
+                hint = f"a list for each column, {{{name!r}: [{clip_text(repr(plain.item()), MAX_HINT_WIDTH)}]}}"
+            raise InputError(f"{name!r} has {plain.ndim} dimensions; a column has one. Hint: {hint}")
         if isinstance(plain, np.ma.MaskedArray):  # masked values are missing
             mask = np.ma.getmaskarray(plain) if np.ma.is_masked(plain) else None
             with convert_column_errors(name):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import MAX_NAME_LENGTH, DecibanWarning, InputError, did_you_mean, warn_caller
+from deciban.formatting import clip_text, format_count
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import apply_fold_maps, check_method
 from deciban.metrics.report import Report, describe_learned_rows
@@ -23,6 +24,7 @@ from deciban.model.matrices import read_documents
 from deciban.model.model import Model
 from deciban.model.model_options import hide_markers
 from deciban.model.summarise_table import Progress, Rows
+from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.distributed import distributed_base
 from deciban.sources.source import FileOptions, Source, check_column, open_source
 from deciban.text import Documents
@@ -36,6 +38,9 @@ from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
 from deciban.validation.splits import FoldAssignment
+
+MAX_NAMED_CLASSES = 3
+"""Number of classes without training rows that a warning names."""
 
 
 @document(TABLE_PARAMETERS)
@@ -191,20 +196,45 @@ def _evaluate_model(
     labels = [str(label) for label in model._scorer.schema.classes]
     hasher = RowHasher(model._layout, matrices.names)
     known = model._scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
-    card = Scorecard.empty(len(known))
+    card, unknown = Scorecard.empty(len(known)), Counter[str]()
     read = read_labelled_rows(source, model.target, labels, to_name(weights), matrices, progress, allow_missing)
     for batches, rows in read:
         if model.options.unseen == "error":
             monitor.refuse_unseen(batches, matrices.convert(batches))
         parts, index = rows.parts, rows.number - monitor.n_rows
         monitor.count(batches, parts, index)
+        is_unknown = ~np.append(known, False)[rows.codes]
+        if is_unknown.any():
+            weighs = np.bool_(True) if rows.weight is None else rows.weight > 0
+            unknown.update(_read_labels(batches, model.target, index[is_unknown & weighs]))
         if len(rows.codes):
             posterior = model._scorer.scores(parts, "log_posterior", engines.thread_count(None))
             card += Scorecard.of(posterior, rows.codes, rows.weight, known, keep=True, number=rows.number)
             hasher.add(_with_documents(model._layout, rows, batches, index), rows.codes, labels)
     monitor.warn()
+    _warn_of_unknown_classes(unknown, [label for label, is_known in zip(labels, known) if is_known])
     report = card.report(model.classes, f"evaluated on {source.name}")
     return _compare_with_learned_rows(report, model, hasher)
+
+
+def _read_labels(batches: Sequence[Any], target: str, index: NDArray[np.intp]) -> list[str]:
+    """Return the labels of some rows of a block."""
+    names = LevelEncoder(grows=True, column=target)
+    codes = np.concatenate([names.encode(batch.column(target)) for batch in batches])
+    return [names.list[code] for code in codes[index].tolist()]
+
+
+def _warn_of_unknown_classes(unknown: Counter[str], known: Sequence[str]) -> None:
+    """Warn of rows whose class the model has learned no row of: the commonest classes, each with a similar one."""
+    if not unknown:
+        return
+    shown = ", ".join(
+        f"{clip_text(label, MAX_NAME_LENGTH)!r} ({format_count(n, 'row')}{did_you_mean(label, known)})"
+        for label, n in unknown.most_common(MAX_NAMED_CLASSES)
+    )
+    more = ", …" if len(unknown) > MAX_NAMED_CLASSES else ""
+    rows = format_count(unknown.total(), "row")
+    warn_caller(f"{rows} of a class without training rows, counted as errors: {shown}{more}")
 
 
 def _with_documents(layout: Layout, rows: Rows, batches: Sequence[Any], index: NDArray[Any]) -> list[list[Any]]:

@@ -210,8 +210,12 @@ class Prefixes:
         reports = []
         for last, ledger in points.values():
             posterior = learn_up_to(trained.task, ledger, trained.sample, last).scores(rows, "log_posterior")
-            card = Scorecard.of(posterior, rows.codes, rows.weight, ledger.rows > 0, keep=True, number=rows.number)
-            reports.append(card.report(trained.model.classes, f"{format_count(len(rows.codes), 'row')} held out"))
+            known = ledger.rows > 0
+            card = Scorecard.of(posterior, rows.codes, rows.weight, known, keep=True, number=rows.number)
+            report = card.report(trained.model.classes, f"{format_count(len(rows.codes), 'row')} held out")
+            if known.sum() < 2:  # the only class is certain, so its rows have no loss whatever the model
+                report = replace(report, log_loss=math.nan, log_loss_error=math.nan)
+            reports.append(report)
         return tuple(points), tuple(reports)
 
 

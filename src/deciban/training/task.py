@@ -349,8 +349,11 @@ def _infer_columns(
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
     if all(column.role == "skip" for column in columns):
-        reasons = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
-        why, hint = reasons or "the target is the only one", role_hint("COLUMN", "ROLE")
+        if not columns:
+            others = list_names(list(map(repr, leave_out)))
+            raise InputError(f"{source.name} has no column to learn from besides {others}")
+        why = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
+        hint = role_hint("COLUMN", "ROLE")
         raise InputError(f"no column is left to learn from ({why}). Hint: give one a role, {hint}")
     return columns
 

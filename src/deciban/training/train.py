@@ -10,7 +10,7 @@ from typing import Any
 from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import DecibanWarning, InputError, list_names, warn_caller
 from deciban.formatting import format_count
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
@@ -32,6 +32,9 @@ from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import TablePass, make_matrices, read_table
 from deciban.training.table_rows import read_labelled_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
+
+MAX_NAMED_SPELLINGS = 3
+"""Number of pairs of classes, alike but for case, that a warning names."""
 
 
 @document(TABLE_PARAMETERS, READING_PARAMETERS)
@@ -284,6 +287,7 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
 def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
     columns, _, certain = decide(task.layout, read.total, task.options)
+    _warn_of_spellings(task.target, list(map(str, read.total.schema.classes)))
     made = replace(read.origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
 
     def learn(structure: str) -> Trained:
@@ -308,6 +312,17 @@ def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     if not forest.model.structure or forest.sample_scores is None:
         return naive
     return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
+
+
+def _warn_of_spellings(target: str, classes: Sequence[str]) -> None:
+    """Warn of classes that differ in case only, which are learned as different ones."""
+    spellings: dict[str, list[str]] = {}
+    for label in classes:
+        spellings.setdefault(label.casefold(), []).append(label)
+    found = [" and ".join(map(repr, same)) for same in spellings.values() if len(same) > 1]
+    if found:
+        shown = list_names(found, MAX_NAMED_SPELLINGS)
+        warn_caller(f"classes of {target!r} that differ in case only are learned as different ones: {shown}")
 
 
 def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> None:

@@ -134,6 +134,10 @@ class WorkerProcess:
         """End the process at once."""
         self._process.kill()
         self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe
+            with suppress(BrokenPipeError):  # what was not sent yet is lost
+                pipe.close()
 
 
 def serve() -> None:

@@ -94,6 +94,7 @@ def classify(
         if not paths:
             return classify_stdin(store, model, top, json, debug)
         from deciban.mail.bulk.reader_processes import ReaderPool
+        from deciban.mail.model.verdicts import NOT_FITTED, explain_too_few
         from deciban.mail.sources.message_sources import list_messages
 
         a.check_paths(paths)
@@ -109,8 +110,11 @@ def classify(
                     counts[verdict.label] += 1
                     print(escape_for_terminal(format_json(name, verdict)) if json else format_row(name, verdict))
         total = counts.total()
-        if not json and total > 1:
+        if not json and total:
             sys.stdout.flush()
+            if verdict.why in {NOT_FITTED, explain_too_few(verdict.learned)} - {""}:  # the reason of all of them
+                print_stderr(f"warning: {verdict.why}")
+        if not json and total > 1:
             print_stderr(f"{format_thousands(total)} messages: {a.format_counts(dict(counts.most_common()))}")
         reader.report_problems(total)
     return 0

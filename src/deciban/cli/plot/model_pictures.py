@@ -96,7 +96,7 @@ def _read_row(table: TableInput, row: int) -> RowRange:
     """Return a view of one row of a table, the first is 1; raise an InputError where there is no such row."""
     part = RowRange(table.open(), row - 1, 1)
     if not sum(batch.num_rows for batch in part.batches({part.columns[0]: "text"})):
-        raise InputError(f"{table.name} has no row {row}. Hint: --row counts from 1, without the header")
+        raise table.absent_row_error(row)
     return part
 
 

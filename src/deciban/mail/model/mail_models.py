@@ -241,11 +241,6 @@ class MessageScores:
         found = np.array(self.totals).reshape(self.prior.shape)[:, 0] - np.maximum(self.prior[:, 0], 0.0)
         return np.where(self.novel, -np.inf, found)
 
-    @property
-    def is_zero(self) -> list[bool]:
-        """Return for each message whether all contributions are 0."""
-        return [not side.any() for side in self.sides.transpose(1, 0, 2)]
-
 
 def sum_sides(contributions: Array, sizes: Sequence[int]) -> Array:
     """Sum the positive and the negative contributions of each message, rounded once: 2 × messages × scores.

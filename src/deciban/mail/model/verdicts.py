@@ -168,14 +168,18 @@ class TokenRows:
 class VerdictBuilder:
     """Makes verdicts from scores, for one state of the store; `learned` has its labels in the order of scores."""
 
-    def __init__(self, learned: Mapping[str, int], model: str, thresholds: tuple[float, float]) -> None:
+    def __init__(
+        self, learned: Mapping[str, int], model: str, thresholds: tuple[float, float], is_fitted: bool = True
+    ) -> None:
         self._learned, self._model, self._thresholds = learned, model, thresholds
         self._labels = tuple(learned)
-        self._too_few = explain_too_few(learned)
+        self._not_ready = explain_too_few(learned) or (NOT_FITTED if model == "logistic" and not is_fitted else "")
 
     def build_unsure(self, cut: tuple[str, ...]) -> Verdict:
         """Return the verdict where there are fewer than two labels."""
-        return Verdict(UNSURE, POSITIVE_LABEL, 0.5, 0.0, 0.0, (), 0.0, self._learned, self._model, self._too_few, cut)
+        return Verdict(
+            UNSURE, POSITIVE_LABEL, 0.5, 0.0, 0.0, (), 0.0, self._learned, self._model, self._not_ready, cut
+        )
 
     def build(
         self, found: MessageScores, tokens: TokenRows, cut: Mapping[int, tuple[str, ...]], clues: int
@@ -189,7 +193,6 @@ class VerdictBuilder:
         columns = np.repeat(np.array(score, dtype=np.intp), found.sizes)
         contributions = found.contributions[np.arange(len(columns)), columns]
         strongest = self._find_clues(contributions * DECIBAN, found.sizes, tokens, clues)
-        empty = found.is_zero if self._model == "logistic" else [False] * len(best)
         bias, novel = found.bias.tolist(), found.novel.tolist()
         spam_scores = found.spam_scores.tolist() if two and labels[1] == POSITIVE_LABEL else [t[-1] for t in totals]
         messages = np.arange(len(score))
@@ -202,8 +205,7 @@ class VerdictBuilder:
             label, reason, why = self._decide(p, k, spam_scores[i], balances[i], novel[i])
             yield Verdict(
                 label, labels[k], p[k], total, prior, shown, others, self._learned, self._model,
-                NOT_FITTED if empty[i] and not self._too_few else why, cut.get(i, ()), dict(zip(labels, p)),
-                reason=reason, balance=balances[i],
+                why, cut.get(i, ()), dict(zip(labels, p)), reason=reason, balance=balances[i],
             )  # fmt: skip
 
     def _find_clues(
@@ -221,8 +223,8 @@ class VerdictBuilder:
         self, p: Sequence[float], best: int, spam_score: float, balance: EvidenceBalance, novel: bool
     ) -> tuple[str, str, str]:
         """Return the label, and where it is unsure the name of the reason, if it has one, and the reason in words."""
-        if self._too_few:
-            return UNSURE, "", self._too_few
+        if self._not_ready:
+            return UNSURE, "", self._not_ready
         labels, two = self._labels, len(p) == 2
         label, why = self._apply_thresholds(p, best, spam_score)
         if label != UNSURE and not (novel and label == POSITIVE_LABEL):
@@ -295,7 +297,9 @@ class StoreSnapshot:
         self.totals = np.array([totals[label][1] for label in labels]) / self.unit
         ham_at, spam_at = thresholds
         choice = read_choice(fit, store.path) if spam_at is None else None
-        self._builder = VerdictBuilder(learned, model, (ham_at, resolve_spam_at(ham_at, spam_at, choice)))
+        self._builder = VerdictBuilder(
+            learned, model, (ham_at, resolve_spam_at(ham_at, spam_at, choice)), self.is_fitted
+        )
         self._requested: set[str] = set()
         self.is_loaded = False
         """Whether all tokens of the store are here."""
