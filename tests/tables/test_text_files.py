@@ -61,7 +61,7 @@ def test_what_a_file_states_is_read(content, columns, rows, tmp_path):
         ("x,y\ninf,a\n2,b\n", r"'x' holds inf in row 1, which is not finite"),
         (f"x,y\n{ROWS}oops,a\n", r"'x' of .* holds 'oops' in line 150002, which is not a number. Hint: --as x=c"),
         (f"x,y\n{ROWS}1,a,2\n", "ragged: 3 cells in line 150002"),
-        ("y\na\nb\n", "the target is the only one"),
+        ("y\na\nb\n", "has no column to learn from besides 'y'"),
     ],
     ids=lambda value: None if isinstance(value, str) and len(value) < 99 else "long",
 )
