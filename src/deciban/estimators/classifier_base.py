@@ -281,9 +281,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         truth = np.where(is_scored, rows.codes, -1)
         assumption = getattr(self._scorer, "assumption", None)
         given = assumption.prior.given if assumption is not None and assumption.probabilistic else None
-        shares = None if given is None else np.array(given)
-        log_prior = self._scorer.solved.log_prior
-        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, log_prior, shares)
+        found = calibrate(method, rows.scores, truth, rows.weight, rows.fold, self._scorer.solved.log_prior, given)
         return self._scorer.with_maps(calibration=found.calibration)
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from deciban._typing import Array
 from deciban.errors import InputError
@@ -221,7 +221,7 @@ class CalibrationResult(NamedTuple):
 
 def calibrate(
     method: str, log_posterior: Array, truth: IntegerCodes, weight: Array | None, fold: IntegerCodes,
-    log_prior: Array, shares: Array | None = None,
+    log_prior: Array, shares: ArrayLike | None = None,
 ) -> CalibrationResult:  # fmt: skip
     """Fit a map to rows that were each scored by a model without their fold.
 
@@ -236,7 +236,8 @@ def calibrate(
     L, codes = log_posterior[is_known], truth[is_known]
     w = np.ones(len(L)) if weight is None else weight[is_known]
     if shares is not None:
-        w = w * divide(shares, np.bincount(codes, weights=w, minlength=len(shares)).astype(np.float64))[codes]
+        total = np.bincount(codes, weights=w, minlength=L.shape[1]).astype(np.float64)
+        w = w * divide(np.asarray(shares, dtype=np.float64), total)[codes]
     w = w if weight is None and shares is None else effective_weights(w)
     if L.shape[1] < 2 or not w.any():
         raise InputError("calibration takes rows of two classes or more whose classes are known. Hint: leave it out")

@@ -350,8 +350,9 @@ def _infer_columns(
     columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
     if all(column.role == "skip" for column in columns):
         if not columns:
-            others = list_names(list(map(repr, leave_out)))
-            raise InputError(f"{source.name} has no column to learn from besides {others}")
+            raise InputError(
+                f"{source.name} has no column to learn from besides {list_names([*map(repr, leave_out)])}"
+            )
         why = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
         hint = role_hint("COLUMN", "ROLE")
         raise InputError(f"no column is left to learn from ({why}). Hint: give one a role, {hint}")
