@@ -158,7 +158,7 @@ def test_the_command_add_does_not_overwrite_what_a_server_has_learned(tmp_path, 
 def test_a_server_does_not_start_to_learn_while_a_command_changes_its_model(tmp_path, monkeypatch):
     path, _ = save_clinic(tmp_path)
     monkeypatch.setattr(served_model, "LOCK_SECONDS", 0.1)
-    with files.lock_for_change(path), pytest.raises(InputError, match="a command is changing"):
+    with files.lock_for_change(path), pytest.raises(InputError, match="another process is changing"):
         ServedModel("clinic", str(path), learning=True)
     ServedModel("clinic", str(path), learning=True)
     monkeypatch.setattr(files, "MAX_LOCK_SECONDS", 0.1)

@@ -99,7 +99,7 @@ class ServedModel:
                 self._write_entries()
         except TimeoutError:
             raise InputError(
-                f"a command is changing {self.path!r}. Hint: start the server again when it has ended"
+                f"another process is changing {self.path!r}. Hint: start the server again when it has ended"
             ) from None
         except OSError as error:
             raise InputError(
