@@ -58,7 +58,7 @@ class Temperature:
 
 @dataclass(frozen=True, eq=False)
 class Platt:
-    """Platt scaling: slope · ln p(x|k) + ln π_k + bias_k, normalised; of two classes a line of log-odds (Platt 1999)."""
+    """Platt scaling: slope · ln p(x|k) + ln π_k + bias_k, normalised; for two classes a line (Platt 1999)."""
 
     slope: float
     bias: Array
