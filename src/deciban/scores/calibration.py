@@ -128,6 +128,11 @@ class Calibration:
         """The method: temperature, platt or isotonic."""
         return self.map.method
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the probabilities are the class prior, whatever the evidence."""
+        return isinstance(self.map, Temperature) and not self.map.t
+
     def apply(self, log_posterior: Array, log_prior: Array) -> Array:
         """Return calibrated ln p under the prior π', from ln p(k|x) under π, the prior of the fit: p' ∝ p · π'/π.
 

@@ -1,7 +1,7 @@
 """`learner="auto"`: the learner with the lowest log-loss in inner folds of the rows, calibrated by a temperature.
 
-The candidates are those of `compare`, columns that depend on each other, and the shares of the classes. A calibration
-comes before the choice, as `train` calibrates: uncalibrated, naive Bayes would lose to learners that rank rows no better.
+The candidates are those of `compare`, columns that depend on each other, and the shares of the classes. They are
+calibrated before the choice, as by `train`: otherwise naive Bayes would lose to learners that rank rows no better.
 """
 
 from collections.abc import Mapping

@@ -112,8 +112,8 @@ def train(
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
-        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by the
-        simplest map that is as good as any, which may be none. None: 'auto' with `judge`, else 'none'.
+        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by a
+        temperature, unless the class shares or another map are better. None: 'auto' with `judge`, else 'none'.
     alpha : float or 'auto'
         The pseudo-count added to every count of a level, bin, rate and word; 'auto': the one with the largest
         marginal likelihood (`Model.pseudo_counts`).
