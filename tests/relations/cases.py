@@ -110,7 +110,7 @@ ROUNDED = within(1e-6)
 
 
 def same_bins(before: Outcome, after: Outcome) -> str | None:
-    """Gaussians and fitted weights: up to rounding. Bins: the same roles, log-loss within 1 %, 99 % of rows within .02."""
+    """Compare Gaussians and fitted weights up to rounding; with bins, roles, log-loss by 1 %, 99 % of rows by .02."""
     roles = [list(outcome.model.roles.values()) for outcome in (before, after)]
     if roles[0] != roles[1]:
         changed = [f"{name} {a} → {b}" for name, a, b in zip(before.model.roles, *roles, strict=True) if a != b]
@@ -141,4 +141,6 @@ def _say(before: Outcome, after: Outcome, gap: float, limit: float) -> str | Non
     if math.isinf(gap):
         return f"not comparable: {before.p.shape} {list(before.p)}, {after.p.shape} {list(after.p)}"
     row = int(np.abs(before.p.to_numpy() - after.p.to_numpy()).max(axis=1).argmax())
-    return f"|Δp| {gap:.3g} in row {row}: {before.p.iloc[row].round(6).tolist()}, {after.p.iloc[row].round(6).tolist()}"
+    return (
+        f"|Δp| {gap:.3g} in row {row}: {before.p.iloc[row].round(6).tolist()}, {after.p.iloc[row].round(6).tolist()}"
+    )

@@ -168,8 +168,12 @@ def lone_level_of_the_common_class(case: Case, rng: np.random.Generator) -> str 
 
 
 def _parts(task: Task, rng: np.random.Generator) -> list[Frame]:
-    cuts = np.sort(rng.choice(np.arange(len(task.train) // 3, len(task.train)), 2, replace=False))
-    return [task.train[: cuts[0]], task.train[cuts[0] : cuts[1]], task.train[cuts[1] :]]
+    """Divide the rows to learn in three parts, a half and two quarters, each with rows of every class."""
+    part = np.empty(len(task.train), int)
+    for label in task.train[TARGET].unique():
+        own = rng.permutation(np.flatnonzero(task.train[TARGET] == label))
+        part[own] = np.array([0, 1, 2, 0])[np.arange(len(own)) % 4]
+    return [task.train[part == i] for i in range(3)]
 
 
 def _learn_part(case: Case, rows: Frame, like: Any = None) -> Any:

@@ -41,15 +41,11 @@ class Result:
         )
 
 
-def run(seed: int, pairs: Iterable[tuple[str, str]], until: float = float("inf"), only: str | None = None) -> Result:
-    """Compare every relation on pairs of a table and a setting, until a time of `time.monotonic`."""
-    result = Result()
-    for table, setting in pairs:
-        if time.monotonic() > until:
-            break
-        case = Case(draw(table, seed), setting)
-        for relation in [only] if only else CHECKS:
-            check(case, table, relation, seed, result)
+def run(seed: int, table: str, setting: str, relations: Iterable[str] = tuple(CHECKS)) -> Result:
+    """Compare relations on a table under a setting."""
+    result, case = Result(), Case(draw(table, seed), setting)
+    for relation in relations:
+        check(case, table, relation, seed, result)
     return result
 
 
@@ -75,12 +71,13 @@ def check(case: Case, table: str, relation: str, seed: int, result: Result) -> N
     result.comparisons += 1
     if wrong is None:
         return
-    if reason := reason_of(relation, case.setting, table, case):
+    if reason := reason_of(relation, case.setting, case):
         result.exceptions[reason] += 1
         return
     result.violations.append(
         f"{table} · {case.setting} · {relation}: {wrong}\n"
-        f"  python -m tests.relations --seed {seed} --table {table!r} --setting {case.setting!r} --relation {relation!r}\n"
+        f"  python -m tests.relations --seed {seed} --table {table!r} --setting {case.setting!r} "
+        f"--relation {relation!r}\n"
         f"  {describe_smaller(case, relation, seed)}"
     )
 

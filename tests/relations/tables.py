@@ -1,4 +1,4 @@
-"""Tables to learn, and rows to predict: of scikit-learn, of river, of the data folder, and invented ones, drawn from a seed."""
+"""Tables to learn and rows to predict, drawn from a seed: of scikit-learn, river, the data folder, and invented."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA = Path(os.environ.get("DECIBAN_DATA", "data")) / "tables"
 
 @dataclass(frozen=True)
 class Task:
-    """Rows to learn, rows to predict, arguments of `train`, and the names of the classes in the task it was made from."""
+    """Rows to learn, rows to predict, arguments of `train`, and the names that renamed classes had."""
 
     train: pd.DataFrame
     test: pd.DataFrame

@@ -52,7 +52,7 @@ def is_text(column: pd.Series) -> bool:
 
 
 def of_columns(is_wanted: Callable[[pd.Series], bool], function: Callable[..., pd.Series]) -> Change:
-    """Change the cells of columns: the function has a column, the same column of the rows to learn, and the generator."""
+    """Change cells by a function of a column, of that column of the rows to learn, and of a generator."""
 
     def change(task: Task, rng: np.random.Generator) -> Task:
         names = task.columns(is_wanted)
@@ -142,7 +142,9 @@ def add_empty_class(task: Task, rng: np.random.Generator) -> Task:
 def same_but_empty_class(before: Outcome, after: Outcome) -> str | None:
     """Expect 0 for the class without rows, and the same for the others."""
     p = after.p.drop(columns="zz without rows")
-    return EQUAL(before, replace(after, p=p)) if after.p["zz without rows"].max() <= 1e-9 else "p of an empty class > 0"
+    return (
+        EQUAL(before, replace(after, p=p)) if after.p["zz without rows"].max() <= 1e-9 else "p of an empty class > 0"
+    )
 
 
 def as_weights(task: Task, rng: np.random.Generator) -> tuple[Task, Task]:
@@ -185,8 +187,8 @@ def double_rows(task: Task, rng: np.random.Generator) -> Task:
 
 
 def evaluated(task: Task, rng: np.random.Generator) -> tuple[Task, Task]:
-    """Switch the evaluation off and on, where neither a map nor a tree is chosen by it."""
-    options = {"calibrate": "none", "structure": "naive", **task.options}
+    """Switch the evaluation off and on, without the map that it would bring."""
+    options = {"calibrate": "none", **task.options}
     off, on = ({**options, "judge": judge} for judge in (False, True))
     return replace(task, options=off), replace(task, options=on)
 
