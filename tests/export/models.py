@@ -35,7 +35,9 @@ def patients(classes=("ill", "well"), n=N, seed=0, names=None, height=1e4):
         "smoker": np.where(rng.random(n) < 0.2 + 0.2 * code, "yes", "no"),
         "ward": rng.choice(["a", "b'b", "c\\c", "d\n", "é"], n),
         "grade": rng.integers(0, 3, n) + (rng.random(n) < 0.3 * code),
-        "seen": [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=int(h)) for h in rng.integers(0, 8760, n)],
+        "seen": [
+            datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=int(h)) for h in rng.integers(0, 17_520, n)
+        ],
     }
     table = {}
     for name, values in columns.items():

@@ -183,7 +183,7 @@ def test_parts_of_dates_and_combinations_are_named():
         "side": ["l", "l", "r", "l"] * (n // 4),
         "y": ["a", "b"] * (n // 2),
     }
-    model = deciban.train(table, target="y", blocks=[["sex", "side"]], judge=False)
+    model = deciban.train(table, target="y", blocks=[["sex", "side"]], roles={"day": "date:month"}, judge=False)
     rows = {"day": pd.to_datetime(["2024-08-05"]), "sex": ["m"], "side": ["q"]}
     assert list(map(str, model.explain(rows).unseen[0])) == [
         "day.month = 08: never seen",
