@@ -197,7 +197,7 @@ def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None
     fixed.alpha = 1.0
     ledgers, held = rows.count_folds(plan), fold >= 0
     counted = np.bincount(codes, weights=weight, minlength=len(est.classes_))
-    log_prior = fixed._assumption(0, len(est.classes_)).solve_log_prior(counted)
+    log_prior = fixed._assumption(0, len(est.classes_)).solve_log_prior(counted.astype(np.float64))
     for alpha in CANDIDATE_ALPHAS:
         fixed.alpha = alpha
         scores = rows.score_folds(plan, ledgers)[0][held]

@@ -290,7 +290,7 @@ class Query:
             for document in (self.document, self.calibration or self.document)
         ]
         gains = [e.minus(pick(scores), pick(prior)) for scores, prior in zip((below, claimed), priors)]
-        factor = e.multiply(e.number(DECIBAN), find_evidence_factor(self.document, *gains, self.speller))
+        factor = e.multiply(e.number(DECIBAN), find_evidence_factor(self.document, gains, self.speller))
         factor = self.steps.let({"deciban_f": factor})[0]
         possible = [e.negate(e.is_one(e.column(f"deciban_i{k}"))) for k in sorted(self.impossible)]
         values = []

@@ -34,14 +34,15 @@ def calibrate(
     return steps.let(moved)
 
 
-def find_evidence_factor(document: Document, gain: Expression, claimed: Expression, speller: Speller) -> Expression:
+def find_evidence_factor(document: Document, gains: Sequence[Expression], speller: Speller) -> Expression:
     """Return the factor of all evidence: the slope of a linear map, and of an isotonic one a number from 0 to 1.
 
-    `gain` is the calibrated log-odds less those of the prior, `claimed` those before calibration less the prior's.
+    `gains` are the log-odds less those of the prior, calibrated and before calibration.
     """
     line = None if document["calibration"] is None else find_line(document)
     if line is not None or document["calibration"] is None:
         return e.number(1.0 if line is None else line[0])
+    gain, claimed = gains
     ratio = speller.least(speller.greatest([e.divide(gain, claimed), e.number(0.0)]), e.number(1.0))
     return e.when((e.compare(claimed, exp.EQ, e.number(0.0)), e.number(1.0)), otherwise=ratio)
 
