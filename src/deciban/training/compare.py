@@ -147,8 +147,10 @@ def _compare_in_folds(
     )
     fitted = zip(scored, (result.calibration for result in results))
     guesses = [each.name for each, calibration in fitted if calibration is not None and calibration.is_constant]
+    if not guesses:
+        return found
     note = f"no better than guessing, so their probabilities are the class shares: {list_or_count(guesses)}"
-    return replace(found, notes=(*found.notes, *([note] if guesses else [])))
+    return replace(found, notes=(*found.notes, note))
 
 
 class CurvePlan(NamedTuple):
