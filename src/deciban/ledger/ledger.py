@@ -133,6 +133,11 @@ class Ledger:
         """Σw²/Σw of survey weights, else 1: weights divided by it sum to Kish's effective number of rows (1965)."""
         return float(self.squares.sum() / self.n_rows) if self.squares.any() else 1.0
 
+    @property
+    def n_effective(self) -> float:
+        """The weight of all rows; of survey weights Kish's effective number of rows."""
+        return self.n_rows / self.mean_weight
+
     @cached_property
     def effective(self) -> Self:
         """The ledger by which a model is solved: of survey weights the statistics of each class in effective rows.

@@ -193,7 +193,7 @@ def describe_model(model: Model) -> Description:
         tuple(ClassShare(*share) for share in zip(model.classes, n, prior)),
         model.origin.rows_read,
         model.origin.rows_without_class,
-        ledger.n_rows / ledger.mean_weight,
+        ledger.n_effective,
         model.n_parameters if model.account else naive.n_parameters,
         tuple(_describe_column(model, column, weights) for column in model.columns),
         strongest,
@@ -220,7 +220,7 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
     features = column.modelled_features
     if not features:
         return ColumnNote(column.name, column.role, column.reason, None, None)
-    rows, n = float(weights[features[0].name].sum()), model.ledger.n_rows / model.ledger.mean_weight
+    rows, n = float(weights[features[0].name].sum()), model.ledger.n_effective
     parent = model.structure.get(column.name)
     if model.learner == "aode" and column.cells:
         parent = "each other column"
