@@ -17,6 +17,7 @@ import numpy as np
 from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.ledger.statistic import round_effective
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
@@ -52,7 +53,7 @@ def refuse_independence(learner: Any, structure: Any) -> None:
 
 
 def add_cells(
-    columns: Sequence[Column], head: Any, target: str, weights: str | None, plain: NumberFormat
+    columns: Sequence[Column], head: Any, target: str, weights: str | None, is_survey: bool, plain: NumberFormat
 ) -> list[Column]:
     """Return the columns with the cells on which their dependence is counted, from a table of the first rows.
 
@@ -69,6 +70,7 @@ def add_cells(
         given = to_numbers(parse_cells(head.column(weights), Column(weights, "number"), plain), weights)
         weight *= np.where(given > 0, given, 0.0)
     head, weight = head.filter(pa.array(weight > 0)), weight[weight > 0]
+    weight = round_effective(effective_weights(weight)) if is_survey else weight
     K = max(len(head.column(target).unique()), 1)
     affordable = (MAX_COUNTED_CELLS / (K * EVALUATION_FOLDS * d * (d - 1) / 2)) ** 0.5
     n_cells = int(min(MAX_CELLS, affordable, max(MIN_CELLS, (weight.sum() / K) ** 0.5 / 2)))
