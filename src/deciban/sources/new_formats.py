@@ -51,7 +51,7 @@ def adapt_readings(
         texts = texts.combine_chunks().drop_null().cast(pa.string())
         if name in flags and _are_truths(texts):
             adapted[name] = "text"
-        elif how == "number":
+        elif not isinstance(how, FORMATS):
             continue
         elif isinstance(how, DateFormat):
             adapted[name] = _adapt_dates(texts, how, getattr(source, "date_order", ""))
