@@ -271,6 +271,8 @@ class TableSummariser:
         names = {self.classes.list[k]: k for k in known}
         labels = sort_classes(names)
         index = np.array([names[label] * F + f for label in labels for f in range(F)], dtype=np.intp)
+        if self.survey and not (np.isfinite(self.squares) & (self.squares > 0))[self.rows > 0].all():
+            raise InputError(f"survey weights of {self.weights!r} have squares beyond a double. Hint: rescale them")
         texts = []
         while self.word_counters:
             vocabulary, bags = self.word_counters.pop(0).bags(len(self.rows))  # frees the counter's memory
