@@ -225,7 +225,15 @@ def test_weights_that_look_like_those_of_a_survey_are_asked_about(weights, asks)
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"alpha": "auto"}, {"learner": "logistic", "C": 1.0}, {"blocks": [["x", "pay"]]}],
+    [
+        {},
+        {"alpha": "auto"},
+        {"structure": "tan"},
+        {"structure": "blocks"},
+        {"learner": "aode"},
+        {"learner": "logistic", "C": 1.0},
+        {"blocks": [["x", "pay"]]},
+    ],
     ids=str,
 )
 def test_a_row_of_weight_two_is_two_rows(settings):
