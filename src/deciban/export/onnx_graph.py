@@ -18,7 +18,7 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.export.onnx_builder import Graph, Tensor, TensorProto, check_input_name
-from deciban.export.portable import Document, Term
+from deciban.export.portable import Document, Term, find_line
 from deciban.model.columns import split_levels
 from deciban.model.output_frames import to_labels
 from deciban.scores.calibration import MAX_LOG_ODDS
@@ -351,17 +351,14 @@ class OnnxWriter:
         g, c = self.graph, self.document["calibration"]
         if c is None:
             return claimed
-        match c["method"]:
-            case "temperature":
-                mapped = claimed * c["t"]
-            case "platt":
-                mapped = claimed * c["slope"] + np.array([c["bias"]])
-            case _:
-                mapped = self._apply_isotonic(claimed, c["curves"])
-        old, new = to_array(c["log_prior"]), to_array(self.document["log_prior"])
-        with np.errstate(invalid="ignore"):
-            shift = np.where(np.isneginf(old), 0.0, new - old)
-        moved = self._subtract_total(mapped) + shift[None, :]
+        old, new, line = to_array(c["log_prior"]), to_array(self.document["log_prior"]), find_line(self.document)
+        if line is None:
+            with np.errstate(invalid="ignore"):
+                shift = np.where(np.isneginf(old), 0.0, new - old)
+            moved = self._subtract_total(self._apply_isotonic(claimed, c["curves"])) + shift[None, :]
+        else:
+            scaled = claimed * line[0] if line[0] else g.where(g.is_nan(claimed), claimed, 0.0)
+            moved = scaled + to_array(line[1])[None, :]
         nothing = g.call("Equal", g.reduce("ReduceMax", moved, 1), -np.inf)
         return self._subtract_total(g.where(nothing, new[None, :], moved))
 
