@@ -211,10 +211,19 @@ class OnnxWriter:
         scores = to_array(term["scores"])
         table = np.zeros((scores.shape[1] + 1, scores.shape[2] + 1, self.K))
         table[:-1, :-1] = np.moveaxis(scores, 0, -1)
-        parent = self._find_cell(term["parent"], term["parent_cells"])
-        code = parent * np.int64(table.shape[1]) + self._find_cell(term["feature"], term["cells"])
+        parent = self._find_pair_cell(term["parent"], term["parent_cells"])
+        code = parent * np.int64(table.shape[1]) + self._find_pair_cell(term["feature"], term["cells"])
         found = self.graph.call("Gather", table.reshape(-1, self.K), code, axis=0)
         return self.graph.call("Squeeze", found, np.array([1]))
+
+    def _find_pair_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
+        """Return the number of the cell of a number or level; one more than all other levels for an unseen one."""
+        term = next((term for term in self.document["terms"] if term.get("feature") == name), None)
+        if term is None or "levels" not in term:
+            return self._find_cell(name, cells)
+        place, n = {cell: v for v, cell in enumerate(cells)}, len(cells)
+        of_code = np.array([*(place.get(level, n) for level in term["levels"]), n + 1, n + 1], dtype=np.int64)
+        return self.graph.call("Gather", of_code, self._find_cell(name, term["levels"]), axis=0)
 
     def _find_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
         """Return the number of the bin among n cuts, or of the level among n, rows × 1.

@@ -155,11 +155,11 @@ export class Model {
     const top = greatest(each.map((p) => p.plain)), least = t.bound ? top - t.bound * have.length : -Infinity;
     return each.map((p) => ({ ...p, whole: Math.max(p.plain, least) }));
   }
-  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing
+  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing or unseen
     const levels = this.terms.find((t) => t.kind === "levels" && t.feature === name);
     const x = levels ? this.level(levels, row) : this.number(name, row);
     const place = levels ? cells.indexOf(levels.levels[x]) : cells.filter((cut) => cut <= x).length;
-    return Number.isNaN(x) ? x : place < 0 ? cells.length : place;
+    return Number.isNaN(x) || (levels && x < 0) ? NaN : place < 0 ? cells.length : place;
   }
   score(t, row) { // of each class; 0 for a missing value
     const { kind, feature } = t, zeros = this.classes.map(() => 0);
