@@ -93,8 +93,9 @@ def add(model: Path, output: str | None, **options: Any) -> None:
 
 
 @command(
-    *UPDATE_ARGUMENTS,
+    *UPDATE_ARGUMENTS[:-1],
     flag("--exact", "Drop the calibration too, in which the rows had a part."),
+    DEBUG,
     examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"],
 )
 def forget(model: Path, output: str | None, exact: bool, **options: Any) -> None:
