@@ -163,7 +163,7 @@ def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> C
         column = _infer_from_dates(name, known, style)
         given = tuple(part for part in DATE_PARTS if part in parts.split(","))
         return replace(
-            column, reason=add_note("as given", column.note), parts=given or column.parts, has_open_parts=not given
+            column, reason=add_note("as given", column.note), parts=given or column.parts, is_open=not given
         )
     if role not in ("number", "binned", "count") or not len(known) or not is_text(known.type):
         return Column(name, role, "as given")  # type: ignore[arg-type]
@@ -206,7 +206,8 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
     is_read = types.is_boolean(kind) or is_date or is_number or is_text(kind) or types.is_null(kind)
     is_missing = pc.is_null(values, nan_is_null=True)
     if pc.all(is_missing).as_py():
-        return Column(name, "skip", "no value" if style.is_complete else f"no value in the first {len(values)} rows")
+        reason = "no value" if style.is_complete else f"no value in {format_count(len(values), 'row')}"
+        return Column(name, "skip", reason, is_open=not style.is_complete)
     if not is_read:
         return Column(name, "skip", f"of type {kind}, which is not read")
     known = values.filter(pc.invert(is_missing)) if pc.any(is_missing).as_py() else values
@@ -284,7 +285,7 @@ def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     when, written, are_times, note = read_dates(known, name, style)
     has_hours = not pa.types.is_date(known.type)
     parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 3 if has_hours else 2]
-    column = Column(name, "date", "", parts, format=written, note=note, has_open_parts=True)
+    column = Column(name, "date", "", parts, format=written, note=note, is_open=True)
     if not style.is_complete:
         return replace(column, reason=add_note(f"{'times' if are_times else 'dates'}: by {', '.join(parts)}", note))
     ends = pc.min_max(when.cast(pa.int64()))
@@ -305,7 +306,7 @@ def decide_date_parts(layout: Layout, ledger: Ledger, spans: Mapping[str, tuple[
         _choose_date_parts(
             column, [f.part for f in column.features if f.name in varying], np.ptp(spans.get(column.name, (0.0, 0.0)))
         )
-        if column.has_open_parts
+        if column.is_open
         else column
         for column in layout.columns
     ]
@@ -321,7 +322,7 @@ def _choose_date_parts(column: Column, varying: Collection[str | None], span: fl
     note = f"no month, since they span {days:.0f} days" if "month" in varying and "month" not in parts else ""
     reason = column.reason if column.reason.startswith("as given") else f"{kind}: by {', '.join(parts)}"
     reason = add_note(add_note(reason, note), column.note if reason != column.reason else "")
-    return replace(column, parts=parts, reason=reason, has_open_parts=False)
+    return replace(column, parts=parts, reason=reason, is_open=False)
 
 
 class RoleDecision(NamedTuple):
