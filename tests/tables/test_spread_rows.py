@@ -21,7 +21,7 @@ COLUMNS = {
     "rating": np.where(LATE, RNG.integers(1, 11, N), RNG.integers(1, 4, N)),
     "constant": np.where(LATE, RNG.normal(5, 2, N).round(2), 0.0),
     "level": np.where(LATE, np.char.add("k", RNG.integers(0, 9, N).astype(str)), "k0"),
-    "note": np.where(LATE, RNG.choice(["A, B", 'C "D"'], N), "E\nF"),
+    "note": np.where(LATE, RNG.choice(["A, B", 'C "D"'], N), RNG.choice(["E\nF", "G"], N)),
     "number": np.arange(N),
     "place": np.arange(N) * 3 + RNG.integers(0, 3, N),
 }

@@ -43,8 +43,9 @@ NEW_LINE = {"\n": r"\n", "\r": r"\r", "\r\n": r"\r\n"}
 """Line ends as DuckDB's option names them. The option is set where the name of a column holds a line break: DuckDB
 takes the first one of a file for the end of its lines, and finds no rows where lines end in another way."""
 
-SPREAD_FACTOR = 2
-"""The bytes that are read from places of a file, as a multiple of those that the wanted rows have on average."""
+SPREAD_FACTORS = (2, 16)
+"""The bytes that are read from places of a file, as a multiple of those that the wanted rows would have if the first
+ones are like the others; the second where they are not."""
 
 ERROR_LINE = re.compile(r"(?:Invalid Input|Conversion) Error: CSV Error on Line: (\d+)\n")
 """The beginning of DuckDB's message where it names a line; after that it quotes cells, which may hold any words."""
@@ -103,13 +104,20 @@ class Delimited(FileSource):
         return pa.Table.from_arrays(columns, names=list(self.columns))
 
     def read_spread(self, n: int) -> pa.Table:
-        """See `source.read_spread`: parts of uncompressed files are copied and read, the first rows where that fails."""
-        head, paths = self.head(n), [*map(self.text_path, self.paths)]
-        if head.num_rows < n or database.common_compression(paths) != "none" or not self.n_rows:
+        """See `source.read_spread`: parts of uncompressed files are copied and read."""
+        head = self.head(n)
+        if head.num_rows < n or database.common_compression([*map(self.text_path, self.paths)]) != "none":
             return head
-        share = min(1.0, SPREAD_FACTOR * n / self.n_rows) / N_PLACES
+        for factor in SPREAD_FACTORS:
+            rows = self._read_parts(min(1.0, factor * n / (self.n_rows or n)) / N_PLACES, 2 * factor * n)
+            if rows is not None and rows.num_rows >= n:
+                return rows.take(np.linspace(0, rows.num_rows - 1, n).astype(int))
+        return head
+
+    def _read_parts(self, share: float, n: int) -> pa.Table | None:
+        """Return at most n rows from `N_PLACES` parts of each file of this share; None where they cannot be read."""
         with NamedTemporaryFile(suffix=".csv") as copy:
-            for path in paths:
+            for path in map(self.text_path, self.paths):
                 size = os.path.getsize(path)
                 with open(path, "rb") as file:
                     for start in np.linspace(0, size * (1 - share), N_PLACES).astype(int).tolist():
@@ -118,10 +126,9 @@ class Delimited(FileSource):
             copy.flush()
             form = self.form._replace(n_skipped=0, has_header=False)
             try:
-                rows = replace(self, paths=[copy.name], form=form, copies=None).head(2 * SPREAD_FACTOR * n)
+                return replace(self, paths=[copy.name], form=form, copies=None).head(n)
             except InputError:
-                return head
-        return head if rows.num_rows < n else rows.take(np.linspace(0, rows.num_rows - 1, n).astype(int))
+                return None
 
     def _find_records(self, part: bytes) -> bytes:
         """Return the records of a part of a file from the first to the last that is a line of its own.
