@@ -120,7 +120,8 @@ class TableSummariser:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
-        wanted = self._check_required_columns(source) | dict.fromkeys(self.layout.empty_columns, "as it is")
+        wanted = {**self._check_required_columns(source)}
+        wanted |= dict.fromkeys(self.layout.empty_columns, "as it is")
         blocks = row_blocks(source, wanted, self.layout)
         for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):

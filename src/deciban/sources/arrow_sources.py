@@ -105,10 +105,11 @@ class Parquet(SchemaFiles):
             read = list(self.batches(dict.fromkeys(self.columns, "as it is")))
             return Frame(join_batches(read, self.schema)).read_spread(n)
         chosen = groups[:: -(-len(groups) // N_PLACES)]
-        batches = []
+        batches: list[Any] = []
         for path, group in chosen:
-            file = open_parquet(path, in_pieces=True)
-            batches += islice(file.iter_batches(batch_size=-(-n // len(chosen)), row_groups=[group]), 1)
+            with convert_read_errors(quote_path(path)):
+                file = open_parquet(path, in_pieces=True)
+                batches += islice(file.iter_batches(batch_size=-(-n // len(chosen)), row_groups=[group]), 1)
         rows = join_batches([to_plain_types(validate_arrow(b, self.name)) for b in batches], self.schema).slice(0, n)
         return rows if rows.num_rows == n else self.head(n)
 

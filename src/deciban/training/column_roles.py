@@ -6,6 +6,7 @@ counted, by the leave-one-out log-loss of the column alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
 from deciban.sources.source import Source, role_hint
 from deciban.training.cell_styles import (
     MAX_INVALID_SHARE,
+    MIN_QUANTITY_VALUES,
     CellStyle,
     add_note,
     holds_few_invalid,
@@ -49,6 +51,12 @@ HEAD_ROWS = 20_480
 
 MIN_TEXT_WORDS = 4
 """The mean number of words above which values, most of them different, are texts."""
+
+MIN_TEXTS, MIN_TEXT_SHARE = 100, 0.1
+"""The number of different values, and their share of all, from which long ones are texts although they recur."""
+
+UNSPACED_LETTERS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+"""Letters of scripts without spaces between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): two are a word."""
 
 DOCUMENT_COLUMNS = {
     TEXT: Column(TEXT, "text", "the document"),
@@ -228,11 +236,16 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
 
 
 def _infer_from_strings(name: str, known: Any, style: CellStyle, levels: bool) -> Column:
-    """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
+    """Infer the role of strings: numbers (of a table with types those that are no codes), dates, or texts."""
     if not style.max_invalid and holds_few_invalid(known, style):
         style = replace(style, max_invalid=MAX_INVALID_SHARE)  # reading the rows names the first invalid one
     numbers = parse_numbers(known, style)
-    if numbers is not None and not (style.typed and numbers.format is None):
+    if numbers is not None and style.typed and numbers.format is None:
+        values, is_whole = known.unique().to_pylist(), bool((numbers.values == np.rint(numbers.values)).all())
+        is_code = len(values) < MIN_QUANTITY_VALUES or (is_whole and find_text_identifier(name, values, len(known)))
+        note = f"texts that are numbers, {role_hint(name, 'category')} reads them as levels"
+        numbers = None if is_code else numbers._replace(note=note)
+    if numbers is not None:
         if style.is_complete and (numbers.values == numbers.values[0]).all():
             return Column(name, "skip", "always the same value")
         column = _infer_from_numbers(name, numbers.values, levels)
@@ -267,10 +280,11 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     values = known.unique().to_pylist()
     n, distinct = len(known), len(values)
     words = [word.lower() for value in values for word in value.split()]
-    mean_words = len(words) / distinct
+    mean_words = (len(words) + sum(map(len, UNSPACED_LETTERS.findall("".join(values)))) / 2) / distinct
     # In subject lines words recur, twice or more on average; in names less.
     recurring = mean_words >= 2 and n >= MIN_VALUES and len(words) >= 2 * len(set(words))
-    if distinct > n / 2 and (mean_words > MIN_TEXT_WORDS or recurring):
+    is_varied = distinct >= max(MIN_TEXTS, MIN_TEXT_SHARE * n)
+    if (mean_words > MIN_TEXT_WORDS and (is_varied or distinct > n / 2)) or (recurring and distinct > n / 2):
         return Column(name, "text", f"free text ({mean_words:.0f} words on average)")
     if not categorical and (reason := find_text_identifier(name, values, n)):
         return Column(name, "skip", reason)

@@ -51,7 +51,9 @@ def find_number_identifier(name: str, values: NDArray[Any], distinct: NDArray[An
     Numbers of sorted rows are evenly spread, as sorted quantities are not. An identifier that has gaps and is not
     sorted looks like a quantity: its name decides, or digits that are evenly spread.
     """
-    n = len(values)
+    n, words = len(values), CAMEL_CASE.sub("_", name).lower()
+    if len(distinct) == n > 1 and (np.diff(distinct) == 1).all() and IDENTIFIER_NAME.search(words):
+        return "numbers the rows, and is named so"
     if n < MIN_VALUES or not np.isfinite(values).all():
         return None
     steps = np.diff(values)
@@ -59,7 +61,6 @@ def find_number_identifier(name: str, values: NDArray[Any], distinct: NDArray[An
         return "numbers the rows"
     if ((steps > 0).all() or (steps < 0).all()) and _is_evenly_spread(distinct, distinct[0], distinct[-1]):
         return f"{'larger' if steps[0] > 0 else 'smaller'} in every row than in the one before: an identifier"
-    words = CAMEL_CASE.sub("_", name).lower()
     if distinct[0] >= 0 and len(distinct) >= MIN_NAMED_IDENTIFIER_SHARE * n and IDENTIFIER_NAME.search(words):
         return f"{len(distinct)} different whole numbers in {n} rows, and its name: an identifier"
     if len(distinct) == n >= MIN_EVEN_NUMBERS and distinct[0] >= 0 and distinct[-1] >= MIN_EVEN_NUMBER:

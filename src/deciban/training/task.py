@@ -57,7 +57,7 @@ source : path, frame, mapping, DuckDB relation, or database
 target : str or int
     The column to predict: its name, or its number, 1 for the first and −1 for the last.
 roles : mapping of str to str, or None
-    The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.
+    The roles of columns, {'age': 'number'}; those of the others are inferred from some of the rows.
 weights : str or None
     A column with the weight of each row.
 sql : str or None
