@@ -143,7 +143,7 @@ class TableSummariser:
         for what, name in (("target", self.target), ("weights", self.weights)):
             if name is not None:
                 check_column(source, name, f" for the {what}")
-        return check_columns(source, self.layout.readings(), False) | choose_label_readings(self.target, self.weights)
+        return check_columns(source, self.layout, False) | choose_label_readings(self.target, self.weights)
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
         """Return the rows of a block that have a class and a weight.
@@ -198,7 +198,8 @@ class TableSummariser:
         self.rows = np.pad(self.rows, (0, K - len(self.rows))) + weight
         self.squares = np.pad(self.squares, (0, K - len(self.squares)))
         if self.survey and rows.weight is not None:
-            self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
+            with np.errstate(over="ignore"):  # refused in `ledger_by_fold`
+                self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
         parts = self._summarise_blocks(rows, codes, K)
         if self.sums is not None:  # classes that were met later are empty so far
             sums = (a if a.n_classes == K else a.map_classes(np.arange(a.n_classes), K) for a in self.sums)
@@ -285,6 +286,8 @@ class TableSummariser:
         names = {self.classes.list[k]: k for k in known}
         labels = sort_classes(names)
         index = np.array([names[label] * F + f for label in labels for f in range(F)], dtype=np.intp)
+        if self.survey and not (np.isfinite(self.squares) & (self.squares > 0))[self.rows > 0].all():
+            raise InputError(f"survey weights of {self.weights!r} have squares beyond a double. Hint: rescale them")
         texts = []
         while self.word_counters:
             vocabulary, bags = self.word_counters.pop(0).bags(len(self.rows))  # frees the counter's memory
