@@ -36,7 +36,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure", "seconds")
     option(
         "--order", "COL",
         "Order the folds by this column (numbers, dates, texts): each fold is predicted from the rows before it. It "
-        "is not learned from, unless --as gives it a role.",
+        "is learned from as train does.",
     ),
     a.CALIBRATE, a.STRUCTURE, a.SECONDS, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
     flag("--choose",

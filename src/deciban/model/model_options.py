@@ -141,9 +141,7 @@ class Options:
                 return Aode(layout.n_cells) if is_averaged else Tree(layout.n_cells, pairs_only)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
-        # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
-        min_levels = tuple(2 if feature.role == "flag" else len(feature.fixed_levels) for feature in features)
-        return Categorical(self.pseudo_count, self.unseen, min_levels, holes="unseen", most=self.most_levels)
+        return Categorical(self.pseudo_count, self.unseen, holes="unseen", most=self.most_levels)
 
 
 def list_pseudo_counts(layout: Layout, families: Sequence[Any]) -> dict[str, float]:

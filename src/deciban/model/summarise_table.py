@@ -21,7 +21,7 @@ from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.model.model_options import Origin
 from deciban.model.row_samples import RowSampler
-from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.arrow_cells import LevelEncoder, parse_dates, to_numbers
 from deciban.sources.cell_conversion import BAD_CELLS_HINT
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import ColumnReading, Source, check_column, role_hint
@@ -108,7 +108,7 @@ class TableSummariser:
         levels = [tuple(dict.fromkeys((*names, *feature.fixed_levels))) for feature, names in known]
         self.matrices = Matrices.for_levels(self.layout, levels, grows=True, n_jobs=self.n_jobs)
         self.word_counters = [WordCounter(self.words) for _ in self.layout.texts]
-        self.extremes = Extremes.empty(self.layout.number_names)
+        self.extremes = Extremes.empty((*self.layout.number_names, *self.layout.open_dates))
         self.hasher = RowHasher(self.layout, self.matrices.names)
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
@@ -151,7 +151,12 @@ class TableSummariser:
         rows = rows if known.all() else rows[known]
         self.n_learned += len(rows.codes)
         self.hasher.add(rows.columns, rows.codes, self.classes.list)
-        self.extremes = self.extremes.add_rows(self.layout.select_numbers(rows.columns))
+        dates = (
+            np.concatenate([read_times(batch.column(name), name) for batch in batches])
+            for name in self.layout.open_dates
+        )
+        numbers = [*self.layout.select_numbers(rows.columns), *(times[known] for times in dates)]
+        self.extremes = self.extremes.add_rows(numbers)
         return rows if self.assign_folds is None else replace(rows, fold=self.assign_folds(rows.codes, rows.number))
 
     def _refuse_class(self, batches: Sequence[Any], codes: NDArray[np.int64]) -> None:
@@ -315,6 +320,11 @@ def _split_into_jobs(
     """Split features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; scatter and pairs are one job."""
     width = len(columns) if group.kind in ("scatter", "pairs") else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
+
+
+def read_times(dates: Any, name: str) -> Array:
+    """Return the dates of a column as µs since 1970, NaN where one is missing."""
+    return to_numbers(parse_dates(dates, name), name)
 
 
 def choose_label_readings(target: str, weights: str | None) -> dict[str, ColumnReading]:

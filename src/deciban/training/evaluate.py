@@ -76,7 +76,7 @@ def evaluate(
         The number of folds; 'loo' leaves out each row alone.
     order : str or None
         A column of numbers, dates or texts: each fold is scored by the model of the folds before it, the first by
-        none. It is not learned from, unless it is given a role.
+        none. It is learned from as `train` does.
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
         How probabilities are corrected, see `train`: the rows are scored by model and map without their fold. None:
         'auto', and 'none' with an order, or where each row is left out alone.
@@ -154,10 +154,8 @@ class Split:
         return None if self.order is None else ("order", self.order)
 
     def plan(self, source: Any, **arguments: Any) -> Task:
-        """Plan a task; the column of groups, or of an order unless it has a role, is checked and not learned from."""
-        roles = set(map(to_name, arguments.get("roles") or {}))
-        unlearned = [] if self.column is None or self.order in roles else [self.column[1]]
-        task = plan(source, unlearned=unlearned, **arguments)
+        """Plan a task; the column of groups or of an order is checked, and that of groups is not learned from."""
+        task = plan(source, unlearned=[] if self.groups is None else [self.groups], **arguments)
         if self.column is not None:
             argument, name = self.column
             check_column(task.source, name, f" for the {argument}")

@@ -23,9 +23,9 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.number_formats import get_plain_format
-from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
+from deciban.sources.source import FileOptions, Source, find_column, open_source
 from deciban.text import Words
-from deciban.training.column_roles import HEAD_ROWS, infer_roles
+from deciban.training.column_roles import HEAD_ROWS, check_any_used, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
 from deciban.training.structure import STRUCTURES, add_cells, without_cells
 
@@ -276,7 +276,7 @@ def _needs_first_rows(
     open_columns = set(table.columns) - set(leave_out) - set(roles)
     kinds = {name: table.schema.field(name).type for name in roles if name in table.columns}
     texts = any(is_text(kind) and roles[name] in NUMBER_ROLES for name, kind in kinds.items())
-    return bool(open_columns) or texts or "date" in roles.values()
+    return bool(open_columns) or texts or any(role.startswith("date") for role in roles.values())
 
 
 def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -348,14 +348,9 @@ def _infer_columns(
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
-    if all(column.role == "skip" for column in columns):
-        if not columns:
-            raise InputError(
-                f"{source.name} has no column to learn from besides {list_names([*map(repr, leave_out)])}"
-            )
-        why = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
-        hint = role_hint("COLUMN", "ROLE")
-        raise InputError(f"no column is left to learn from ({why}). Hint: give one a role, {hint}")
+    if not columns:
+        raise InputError(f"{source.name} has no column to learn from besides {list_names([*map(repr, leave_out)])}")
+    check_any_used(columns)
     return columns
 
 

@@ -16,7 +16,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
-from deciban.model.columns import Column
+from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
@@ -26,7 +26,13 @@ from deciban.sources.distributed import distributed_base
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.training import database_rows, table_folds
-from deciban.training.column_roles import decide, find_negative_columns, rule_out_counts
+from deciban.training.column_roles import (
+    check_any_used,
+    decide,
+    decide_date_parts,
+    find_negative_columns,
+    rule_out_counts,
+)
 from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import TablePass, make_matrices, read_table
@@ -258,9 +264,10 @@ def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> T
 
 
 def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
-    """Return the task with its class prior, and both without the counts of columns with a negative value in any row.
+    """Return the task with its class prior, and both without what all rows rule out.
 
-    A table of one class is an InputError.
+    These are the counts of columns with a negative value, and parts of dates (`decide_date_parts`). A table of one
+    class is an InputError.
     """
     classes, n = read.total.schema.classes, read.n_learned
     if len(classes) < 2:
@@ -271,17 +278,23 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
     task = replace(task, options=replace(task.options, prior=prior))
-    negative = find_negative_columns(task.layout, read.total)
-    if not negative:
-        return task, read
+    extremes = read.origin.extremes
+    columns = decide_date_parts(task.layout, read.total, {} if extremes is None else extremes.ranges())
+    columns = rule_out_counts(columns, find_negative_columns(task.layout, read.total))
+    check_any_used(columns)
+    if extremes is not None:
+        read = replace(read, origin=replace(read.origin, extremes=extremes.reorder(task.layout.number_names)))
+    names = {(kind, feature.name) for kind, features in Layout(tuple(columns)).blocks for feature in features}
     kept = [
-        [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
+        [j for j, f in enumerate(features) if (kind, f.name) in names] if kind in ("counts", "levels") else None
         for kind, features in task.layout.blocks
     ]
+    task, n_before = replace(task, columns=columns), len(task.layout.features_by_block())
+    if len(task.layout.features_by_block()) == n_before:
+        return task, read
     sample = None if read.sample is None else table_folds.select_columns(read.sample, kept)
     folds = [fold.choose(kept) for fold in read.folds]
-    columns = rule_out_counts(task.columns, negative)
-    return replace(task, columns=columns), replace(read, total=read.total.choose(kept), folds=folds, sample=sample)
+    return task, replace(read, total=read.total.choose(kept), folds=folds, sample=sample)
 
 
 def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
