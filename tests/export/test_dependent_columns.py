@@ -87,7 +87,6 @@ def by_javascript(model, rows, folder):
 PLACES = {"file": by_file, "json": by_json, "sql": by_sql, "onnx": by_onnx, "javascript": by_javascript}
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_gives_its_posterior_elsewhere_or_is_refused(name, place, tmp_path):
@@ -110,7 +109,6 @@ def train_in_duckdb(**settings):
         return deciban.train(database, table="t", target="kind", **settings)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_table_of_a_database_gives_the_same_model(name):
     """Pairs of columns are not counted by a database: its rows are read where they are asked for, and only there."""

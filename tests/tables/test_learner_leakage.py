@@ -15,7 +15,7 @@ def noise_texts(n, seed):
     return [" ".join(f"w{v}" for v in rng.integers(0, 500, 12)) for _ in range(n)]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_texts_of_noise_tell_nothing():
     y = np.random.default_rng(5).permutation(["a", "b"] * 100)
     rows = {"t": noise_texts(200, 1), "y": y}
@@ -27,7 +27,7 @@ def test_texts_of_noise_tell_nothing():
     assert fresh.max(axis=1).mean() < 0.6
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_a_text_that_tells_something_makes_other_columns_no_worse():
     rng = np.random.default_rng(0)
     n = 150
@@ -44,7 +44,6 @@ def test_a_text_that_tells_something_makes_other_columns_no_worse():
     assert both.log_loss < alone.log_loss - 0.1
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("numbers", ["number", "auto"])
 @pytest.mark.parametrize("learner", ["logistic", "evidence"])
 def test_many_columns_of_noise_tell_nothing(learner, numbers):

@@ -251,7 +251,6 @@ def test_levels_that_are_numbers_have_cells_however_they_are_written():
     assert _find_cells(Column("f", "category"), pa.array(["1.0", "0.0"]), 4) == ("0.0", "1.0")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("writing", ["${:,.2f}", "{:.4f} %", "decimal comma", "marker", "typing error"])
 def test_numbers_have_the_same_cells_however_they_are_written(writing, tmp_path):
     rows = echoes()[["x", "z", "c", TARGET]].dropna()

@@ -191,4 +191,3 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(values != values)  # NaN and NaT alone differ from themselves
     named = ((value, type(value).__name__) for value in values.tolist())  # pandas's NA cannot be compared
     return np.array([value is None or name == "NAType" or value != value for value, name in named], dtype=np.bool_)
-
