@@ -52,8 +52,7 @@ def number_classes(kind):
 
 
 def rename_columns(rows):
-    names = reverse(rows.columns.drop("y"))
-    return rows.rename(columns=names)
+    return rows.rename(columns=reverse(rows.columns.drop("y")))
 
 
 def change_texts(convert):
@@ -68,6 +67,10 @@ def as_categorical(column):
     return pd.Categorical(column, categories=sorted(set(column.dropna()), reverse=True))
 
 
+def change_shop(rows, kind):
+    return rows.assign(shop=rows["shop"].map({"x": 30, "y": 7, "z": 100}).astype(kind)) if "shop" in rows else rows
+
+
 CHANGES = {
     "classes renamed": rename_classes,
     "classes as whole numbers": number_classes(int),
@@ -76,13 +79,16 @@ CHANGES = {
     "columns renamed": rename_columns,
     "levels renamed": change_texts(lambda column: column.map(reverse(column))),
     "levels categorical": change_texts(as_categorical),
+    "levels as whole numbers": lambda rows: change_shop(rows, int),
+    "levels as floats": lambda rows: change_shop(rows, float),
     "whole numbers as floats": lambda rows: rows.astype({"seeds": float}) if "seeds" in rows else rows,
 }
 
 
 def predict(rows, learner, **more):
     """Return the posterior of the class of each row's i-th class by appearance, so that names play no part."""
-    model = deciban.train(rows, target="y", learner=learner, **more)
+    roles = {name: "category" for name in rows.columns if name == "shop"}  # where it may be a number
+    model = deciban.train(rows, target="y", learner=learner, roles=roles, **more)
     order = [list(model.classes).index(name) for name in dict.fromkeys(rows["y"].tolist())]
     return np.asarray(model.predict_proba(rows))[:, order]
 
