@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +9,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from benchmarks.data import DataMissingError, data_folder, find_file
 from sklearn import datasets
 
 TARGET = "target"
-DATA = Path(os.environ.get("DECIBAN_DATA", "data")) / "tables"
+try:
+    DATA: Path | None = data_folder()
+except DataMissingError:
+    DATA = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def _of_river(name: str) -> Callable[[np.random.Generator], Task]:
 
 def _of_data(name: str, target: str) -> Callable[[np.random.Generator], Task]:
     def draw(rng: np.random.Generator) -> Task:
-        frame = pd.read_csv(DATA / name).rename(columns={target: TARGET})
+        frame = pd.read_csv(find_file(f"tables/{name}")).rename(columns={target: TARGET})
         return split(frame[frame[TARGET].notna()], rng)
 
     return draw
@@ -194,5 +197,5 @@ OF_DATA = {
     "labor": ("labor.csv", "class"),
     "adult": ("adult-train.csv", "income"),
 }
-if DATA.exists():
+if DATA is not None:
     TABLES |= {name: _of_data(*place) for name, place in OF_DATA.items()}

@@ -70,6 +70,8 @@ class Options:
     """γ of mixed covariances, chosen with λ; None: not shrunk."""
     dependence: Dependence = "forest"
     """How columns with cells depend on each other."""
+    survey_weights: bool = False
+    """Whether the weights of rows are survey weights, which have no unit; else they are counts of rows."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):

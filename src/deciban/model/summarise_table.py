@@ -86,6 +86,8 @@ class TableSummariser:
     known_classes: Sequence[str] = ()
     known_levels: Sequence[Sequence[str]] | None = None
     words: Words = field(default_factory=Words)
+    survey: bool = False
+    """Whether the weights are survey weights, of which the squares are summed too."""
     sampler: RowSampler | None = None
     """The sampler of the rows that are counted, where a sample is to be sent to another process."""
     classes: LevelEncoder = field(init=False)
@@ -95,6 +97,7 @@ class TableSummariser:
     hasher: RowHasher = field(init=False)
     sums: list[Statistic] | None = None
     rows: Array = field(default_factory=lambda: np.zeros(0))
+    squares: Array = field(default_factory=lambda: np.zeros(0))
     n_read: int = 0
     n_without_class: int = 0
     n_learned: int = 0
@@ -178,7 +181,10 @@ class TableSummariser:
             assert rows.fold is not None
             codes = codes * np.int32(self.n_folds) + rows.fold
         weight = np.bincount(codes, weights=rows.weight, minlength=K)
-        self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
+        self.rows = np.pad(self.rows, (0, K - len(self.rows))) + weight
+        self.squares = np.pad(self.squares, (0, K - len(self.squares)))
+        if self.survey and rows.weight is not None:
+            self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
         parts = self._summarise_blocks(rows, codes, K)
         if self.sums is not None:  # classes that were met later are empty so far
             sums = (a if a.n_classes == K else a.map_classes(np.arange(a.n_classes), K) for a in self.sums)
@@ -234,7 +240,8 @@ class TableSummariser:
         self.sums = [
             reduce(lambda a, b: a + b, (p.take_classes(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
-        self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
+        self.rows, self.squares = (sums.reshape(K, F).sum(axis=1) for sums in (self.rows, self.squares))
+        self.n_folds = 1
 
     def origin(self) -> Origin:
         """Return the origin of a model of these rows, without the time and the name of the source."""
@@ -273,7 +280,8 @@ class TableSummariser:
         if (levels := self.layout.block_index("levels")) is not None:
             dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
         schema = self._make_schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
-        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)))
+        squares = self.squares[index] if self.survey else None
+        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)), squares)  # type: ignore[arg-type]
 
     def _list_levels(self) -> list[list[str]]:
         """Return the sorted names of the levels that have any weight, for each feature that has levels."""

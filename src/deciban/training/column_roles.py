@@ -348,7 +348,7 @@ def decide(
     The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
     row left out with the lowest log-loss. The roles of columns that are `decided` already stay.
     """
-    columns, known = layout.columns, dict(decided or {})
+    columns, known, ledger = layout.columns, dict(decided or {}), ledger.effective
     losses = {
         name: loss
         for role in OPEN_ROLES

@@ -59,7 +59,10 @@ target : str or int
 roles : mapping of str to str, or None
     The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.
 weights : str or None
-    A column with the weight of each row.
+    A column with the weight of each row, a count: weight 2 is two equal rows.
+survey_weights : str or None
+    A column with the survey weight of each row. Their unit has no effect; the table counts as as many rows as
+    would carry as much information (Kish 1965), (Σw)²/Σw² of each class.
 sql : str or None
     A DuckDB query whose result is read instead of a source.
 spark : SparkSession or None
@@ -128,8 +131,10 @@ class Task:
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
         """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs
-        words, declared = self.options.words, self.declared_classes
-        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, declared, words=words)
+        return TableSummariser(
+            self.layout, needs, self.target, self.weights, n_folds, assign, self.declared_classes,
+            words=self.options.words, survey=self.options.survey_weights,
+        )  # fmt: skip
 
 
 def plan(
@@ -141,6 +146,7 @@ def plan(
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
@@ -159,7 +165,8 @@ def plan(
     `more` are `OPTION_NAMES`, and the options of reading files.
     """
     has_words = words is not None
-    target, weights, unlearned = to_name(target), to_name(weights), [to_name(name) for name in unlearned]
+    target, unlearned = to_name(target), [to_name(name) for name in unlearned]
+    weights = choose_weights(weights, survey_weights)
     roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     reading = FileOptions.from_arguments(more)
@@ -200,12 +207,19 @@ def plan(
     columns = columns if structure != "naive" else without_cells(columns)
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
-    options = replace(options, dependence=dependence)
+    options = replace(options, dependence=dependence, survey_weights=survey_weights is not None)
     target_type = _find_target_type(opened, head, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,
     )  # fmt: skip
+
+
+def choose_weights(weights: Any, survey_weights: Any) -> str | None:
+    """Return the name of the column of weights, of either kind; refuse both."""
+    if weights is not None and survey_weights is not None:
+        raise InputError("weights are counts of rows or survey weights, not both. Hint: leave one out")
+    return to_name(survey_weights if weights is None else weights)
 
 
 def _resolve_dependence(structure: Any, learner: str, like: Model | None) -> Dependence:

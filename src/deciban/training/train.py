@@ -36,8 +36,11 @@ from deciban.training.column_roles import (
 from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import TablePass, make_matrices, read_table
-from deciban.training.table_rows import read_labelled_rows
+from deciban.training.table_rows import read_labelled_rows, to_effective_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
+
+MAX_MEAN_COUNT = 50
+"""The mean of weights beyond which a warning asks whether they are survey weights."""
 
 MAX_NAMED_SPELLINGS = 3
 """Number of pairs of classes, alike but for case, that a warning names."""
@@ -53,6 +56,7 @@ def train(
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
@@ -211,7 +215,8 @@ class Trained:
         """Read the table again; yield its batches, each with its rows that have a class."""
         task, matrices = self.task, make_matrices(self.task, self.total)
         labels = [str(label) for label in self.total.schema.classes]
-        yield from read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress)
+        for batches, rows in read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress):
+            yield batches, to_effective_rows(rows, self.total)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Raise an error if the ledgers of the folds were too large to be kept."""
@@ -300,6 +305,7 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
 def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
     columns, _, certain = decide(task.layout, read.total, task.options)
+    _ask_about_weights(task, read)
     _warn_of_spellings(task.target, list(map(str, read.total.schema.classes)))
     made = replace(read.origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
 
@@ -325,6 +331,20 @@ def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     if not forest.model.structure or forest.sample_scores is None:
         return naive
     return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
+
+
+def _ask_about_weights(task: Task, read: TablePass) -> None:
+    """Warn of weights that are probably no counts of rows: all alike, large, or fractions."""
+    weight, n = read.total.n_rows, read.n_learned
+    are_alike = weight > n and weight % n == 0  # or have such a mean by chance, of one table in n
+    are_fractions = weight < n or (read.total.rows % 1).any()
+    if task.options.survey_weights or not (are_alike or are_fractions or weight > MAX_MEAN_COUNT * n):
+        return
+    warn_caller(
+        f"weights are counts of rows here: {format_count(n, 'row')} of {task.weights!r} count as "
+        f"{format_count(weight, 'row')}. Survey weights? --survey-weights {task.weights} "
+        f"(survey_weights={task.weights!r})"
+    )
 
 
 def _warn_of_spellings(target: str, classes: Sequence[str]) -> None:
