@@ -160,7 +160,7 @@ def test_models_of_other_cells_are_not_added(model, structure):
     other = deciban.train(echoes(seed=3), target=TARGET, structure=structure)
     before = posterior(model, echoes(20))
     for operation in (operator.add, operator.sub):
-        with pytest.raises(SchemaError, match=r"would be lost. Hint: .*--like MODEL"):
+        with pytest.raises(SchemaError, match="--like MODEL"):
             operation(model, other)
     assert (posterior(model, echoes(20)) == before).all()
 
