@@ -102,7 +102,6 @@ def test_a_model_gives_its_posterior_elsewhere_or_is_refused(name, place, tmp_pa
     np.testing.assert_allclose(PLACES[place](model, rows, tmp_path), posterior(model, rows), rtol=0, atol=1e-9)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("n_levels", [40, 200])
 @pytest.mark.parametrize("place", PLACES)
 def test_an_unseen_level_is_no_level_of_the_rare_ones(place, n_levels, tmp_path):
