@@ -26,6 +26,7 @@ from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
 from deciban.scores.posterior import normalise
 from tests.tables import clinic
+from tests.thorough import thorough_beyond
 
 
 def two_classes(n=400, seed=0, scale=0.4):
@@ -306,7 +307,6 @@ def test_forgetting_exactly_drops_the_calibration():
     assert model.forget(rows[:5], exact=True).calibration is None
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("methods", [("temperature", "platt", "isotonic"), ("isotonic", "none", "isotonic")])
 def test_sums_keep_the_map_of_more_rows_whatever_the_order(methods):
     parts = [clinic.patients(n, seed=n) for n in (100, 140, 140)]
@@ -323,7 +323,6 @@ def test_sums_keep_the_map_of_more_rows_whatever_the_order(methods):
     assert (a - a).calibration.map is a.calibration.map
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
 def test_a_class_that_comes_later_has_no_bias(method):
     rng = np.random.default_rng(0)
@@ -371,8 +370,16 @@ def as_table(X, y):
     return {**{f"x{j}": column for j, column in enumerate(X.T)}, "state": y}
 
 
-@pytest.mark.parametrize("learner", ["bayes", "logistic"])
-@pytest.mark.parametrize("method", ["platt", "isotonic", "auto"])
+SLOW = "fits weights of many rows: three seconds"
+
+
+@pytest.mark.parametrize(
+    ("method", "learner"),
+    [
+        *((method, "bayes") for method in ("platt", "isotonic", "auto")),
+        *thorough_beyond(1, [(method, "logistic") for method in ("platt", "isotonic", "auto")], SLOW),
+    ],
+)
 def test_a_calibration_does_not_undo_the_prior_of_a_model(learner, method):
     """Few are sick where the model learns; the prior says that half are, as in the table that it is evaluated on."""
     train, test = as_table(*draw_patients(2000, 0.05, 0)), as_table(*draw_patients(4000, 0.5, 1))
