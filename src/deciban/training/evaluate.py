@@ -264,13 +264,14 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
     models = list(learn(trained.task, trained.folds, trained.sample))
     fitted = None if method is None else trained.score_sample(models).calibrate(method, trained.task.options.prior)
     maps = {} if fitted is None else fitted.fold_maps
+    log_prior = None if fitted is None or fitted.calibration is None else fitted.calibration.log_prior
     card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = table_folds.score_out_of_fold(models, assigned, "log_posterior")
         if len(scored.rows.codes):
             assert scored.rows.fold is not None
-            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold))
+            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold, log_prior))
     words = split.describe(assignment.n_folds) + describe_map(fitted and fitted.calibration)
     chosen = Counter(model.choice for model in models if model is not None and model.choice)
     if chosen:
