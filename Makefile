@@ -13,8 +13,8 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal
 
-# What `make test` leaves out: other cases, sessions of every document, every page of the studio in a browser,
-# every lecture, kills, fuzzing for minutes, real corpora.
+# What `make test` leaves out, each marked by hand with the reason: sessions of every document, every page of the studio in a
+# browser, every lecture, kills, fuzzing for minutes, real corpora, cases that take seconds.
 thorough: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal -m thorough tests
 

@@ -112,13 +112,11 @@ def evaluate(
         return _evaluate_model(model, opened, weights, survey_weights is not None, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
-    settings = {"structure": "auto", **check_settings("evaluate", settings)}
+    settings = {"structure": "auto", "survey_weights": survey_weights, **check_settings("evaluate", settings)}
     refuse_independence(settings.get("learner"), settings["structure"])
     if split.folds is None or split.order is not None:
         settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
-    task = split.plan(
-        source, target=target, sql=sql, spark=spark, weights=weights, survey_weights=survey_weights, **settings
-    )
+    task = split.plan(source, target=target, sql=sql, spark=spark, weights=weights, **settings)
     if distributed_base(task.source) is not None:
         return _evaluate_parts(task, split, check_method(calibrate, "auto"))
     _check_split(split, check_method(calibrate))
