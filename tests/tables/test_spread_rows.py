@@ -41,7 +41,6 @@ def write(frame, path):
     return path if path.suffix else frame
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", ["frame", "one.csv", "one.parquet", "groups.parquet"])
 def test_rows_in_order_have_the_roles_of_the_same_rows_shuffled(name, tmp_path):
     frame = table(**{key: values for key, values in COLUMNS.items() if key not in ("number", "place")})
@@ -54,7 +53,6 @@ def test_rows_in_order_have_the_roles_of_the_same_rows_shuffled(name, tmp_path):
     assert model.roles["level"] == model.roles["note"] == "category"
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", ["frame", "one.csv", "one.parquet", "groups.parquet"])
 def test_what_numbers_the_rows_is_an_identifier(name, tmp_path):
     frame = table(number=COLUMNS["number"], place=COLUMNS["place"], x=RNG.normal(size=N))

@@ -49,7 +49,6 @@ REVIEWS = {
 }
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("language", REVIEWS)
 @pytest.mark.parametrize(("n_different", "times", "role"), [(512, 1, "text"), (512, 2, "text"), (128, 8, "text"),
                                                             (12, 40, "category")])  # fmt: skip
@@ -68,7 +67,6 @@ def test_reviews_of_which_each_comes_twice_are_told_apart_by_their_words():
     assert (np.array(predicted) == table["y"][1000:]).mean() > 0.9
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     ("values", "role"),
     [
