@@ -121,7 +121,6 @@ def test_survey_weights_have_no_unit():
 OF_EVERYONE = [name for name in TABLES if name != "few rows"]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("table", OF_EVERYONE)
 def test_an_empty_row_has_the_prior(table):
     task = TABLES[table](np.random.default_rng(0))
