@@ -27,6 +27,7 @@ fuzz: .venv/installed
 # What must not matter changes no answer, and every surface gives the same: SEED=1 for other tables, rows and changes.
 relations: .venv/installed
 	$(BIN)/python -m tests.relations --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python -m tests.surfaces --seconds $(SECONDS) --seed $(SEED)
 
 # A mail server, its clients and the commands beside it, killed at random: `make soak ROUNDS=1000` for more rounds.
 ROUNDS ?= 300
