@@ -25,7 +25,7 @@ from deciban.engines.threads import split_rows
 from deciban.kernels.execution import load_kernels as load_kernels
 from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic, grid
 from deciban.ledger.double_double import Pair
-from deciban.ledger.grid import MANTISSA_BITS, MIN_CELL_BITS, cell_numbers, limit_bits
+from deciban.ledger.grid import MANTISSA_BITS, MIN_CELL_BITS, edges, find_bits
 from deciban.ledger.levels import level_counts
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
@@ -263,7 +263,8 @@ def _count_cells(
 
     It is counted with the bits of a sample of its rows, and with fewer bits each time that too many cells are filled.
     """
-    bits, size = _sample_bits(numbers, w), grid.MAX_FILLED_CELLS
+    bits = _sample_bits(numbers, w)
+    size = grid.MAX_FILLED_CELLS << 2 * (bits == MIN_CELL_BITS)  # the fewest bits may fill more
     cells, count, row, used = np.empty(size, dtype=np.int64), np.empty((size, K)), 0, 0
     while True:
         shift, place = MANTISSA_BITS - bits, np.full(2 << size.bit_length(), kernels.NO_PLACE)
@@ -271,8 +272,7 @@ def _count_cells(
         if row < 0 or row == len(numbers):
             return None if row < 0 else (cells[:used] << shift, count[:used], bits)
         if bits > MIN_CELL_BITS:
-            extra = cell_numbers(numbers[row : row + 1].view(np.float64))
-            bits = int(_choose_bits(np.append(cells << shift, extra), bits))
+            bits = find_bits(np.append(edges(cells << shift), numbers[row : row + 1].view(np.float64)), bits)
             distinct, inverse = np.unique(cells >> (MANTISSA_BITS - bits - shift), return_inverse=True)
             used, sums = len(distinct), np.zeros((len(distinct), K))
             np.add.at(sums, inverse, count)
@@ -287,13 +287,7 @@ def _sample_bits(numbers: NDArray[Any], w: Array) -> int:
     some = slice(None, None, max(1, len(numbers) // GRID_SAMPLE_ROWS))
     values = numbers[some][w[some] > 0] if len(w) else numbers[some]
     values = values.view(np.float64)
-    return _choose_bits(cell_numbers(values[np.isfinite(values)]), MANTISSA_BITS)
-
-
-def _choose_bits(cells: NDArray[np.int64], bits: int) -> int:
-    """Return the most bits, at most the given ones, with which the cells of one column are few enough."""
-    one = np.zeros(len(cells), dtype=np.int64)
-    return int(limit_bits(one, np.sort(cells), np.array([bits]))[0])
+    return find_bits(values[np.isfinite(values)])
 
 
 def score_by_kernel(

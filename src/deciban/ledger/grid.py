@@ -87,6 +87,15 @@ def limit_bits(owner: NDArray[Any], cell: CellNumbers, bits: NDArray[np.int64]) 
     return np.minimum(bits, MANTISSA_BITS - fits.argmax(axis=1))
 
 
+def find_bits(x: NDArray[Any], bits: int = MANTISSA_BITS) -> int:
+    """Return the most bits, at most the given ones, with which the cells of these numbers are few enough; no NaN.
+
+    More numbers in the same column have no more bits.
+    """
+    cells = np.sort(cell_numbers(x))
+    return int(limit_bits(np.zeros(len(cells), dtype=np.int64), cells, np.array([bits]))[0])
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Grid(ColumnCounts):
     """A histogram of each feature on the grid of its bits, by class.
@@ -126,15 +135,18 @@ class Grid(ColumnCounts):
         if not seen.all():
             owner, cell, table = owner[seen], cell[seen], table[:, seen]
         order = np.lexsort((cell, owner))
-        owner, cell = owner[order], cell[order]
-        bits = limit_bits(owner, cell, bits)
-        cell = cell & -cell_widths(bits)[owner]
-        is_first = np.ones(len(cell), dtype=np.bool_)
-        is_first[1:] = (owner[1:] != owner[:-1]) | (cell[1:] != cell[:-1])
-        first = np.flatnonzero(is_first)
-        table = np.add.reduceat(table[:, order], first, axis=1) if len(first) else table
-        offset = np.searchsorted(owner[first], np.arange(len(bits) + 1)).astype(np.int64)
-        return cls(cell[first], offset, table, np.where(np.diff(offset) > 0, bits, MANTISSA_BITS))
+        by_feature, cells = owner[order], cell[order]
+        bits = limit_bits(by_feature, cells, bits)
+        cells &= -cell_widths(bits)[by_feature]
+        is_first = np.ones(len(cells), dtype=np.bool_)
+        is_first[1:] = (by_feature[1:] != by_feature[:-1]) | (cells[1:] != cells[:-1])
+        offset = compute_offsets(np.bincount(by_feature[is_first], minlength=len(bits)))
+        place = np.empty(len(order), dtype=np.intp)
+        place[order] = np.cumsum(is_first) - 1
+        # row by row takes a quarter of the time of `np.add.reduceat`, and adds in the order of the counts
+        sums = [np.bincount(place, weights=row, minlength=offset[-1]) for row in table]
+        sums = np.array(sums, dtype=np.float64).reshape(len(table), -1)
+        return cls(cells[is_first], offset, sums, np.where(np.diff(offset) > 0, bits, MANTISSA_BITS))
 
     @property
     def bounds(self) -> tuple[Array, Array]:
