@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Byte code is written: the tests start hundreds of processes, and packages are installed without it, which is quicker.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo test thorough spark test-gpu test-interpreted fuzz soak check lint docs docs-serve bench lab guide gallery format build lock audit clean
+.PHONY: demo test thorough spark test-gpu test-interpreted fuzz relations soak check lint docs docs-serve bench lab guide gallery format build lock audit clean
 
 demo: .venv/installed
 	$(BIN)/deciban demo --folder demo
@@ -23,6 +23,10 @@ SECONDS ?= 600
 SEED ?= 0
 fuzz: .venv/installed
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
+
+# What must not matter changes no answer, and every surface gives the same: SEED=1 for other tables, rows and changes.
+relations: .venv/installed
+	$(BIN)/python -m tests.relations --seconds $(SECONDS) --seed $(SEED)
 
 # A mail server, its clients and the commands beside it, killed at random: `make soak ROUNDS=1000` for more rounds.
 ROUNDS ?= 300

@@ -85,7 +85,7 @@ class GenerativeModel(Scorer):
 
     def __post_init__(self) -> None:
         if self.assumption.auto:
-            pairs = zip(self.assumption.families, self.ledger.parts)
+            pairs = zip(self.assumption.families, self.ledger.effective.parts)
             families = tuple(with_alpha(family, best_alpha(family, part)) for family, part in pairs)
             object.__setattr__(self, "assumption", replace(self.assumption, families=families))
 
@@ -110,17 +110,17 @@ class GenerativeModel(Scorer):
 
     @cached_property
     def complete(self) -> Ledger:
-        """The ledger with the pseudo-observations added."""
+        """The ledger with the pseudo-observations added, in effective rows where weights are survey weights."""
         pseudo = self.assumption.pseudo_observations
         if pseudo is None:
-            return self.ledger
+            return self.ledger.effective
         unknown = [label for label in pseudo.schema.classes if label not in self.ledger.schema.classes]
         if unknown:
             raise SchemaError(
                 f"the pseudo-observations have a class that the model lacks: {unknown[0]!r}. "
                 f"Hint: pseudo-observations of {list(self.ledger.schema.classes)} only"
             )
-        return self.ledger + pseudo
+        return self.ledger.effective + pseudo
 
     @cached_property
     def solved(self) -> Solved:

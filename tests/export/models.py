@@ -35,7 +35,9 @@ def patients(classes=("ill", "well"), n=N, seed=0, names=None, height=1e4):
         "smoker": np.where(rng.random(n) < 0.2 + 0.2 * code, "yes", "no"),
         "ward": rng.choice(["a", "b'b", "c\\c", "d\n", "é"], n),
         "grade": rng.integers(0, 3, n) + (rng.random(n) < 0.3 * code),
-        "seen": [datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=int(h)) for h in rng.integers(0, 8760, n)],
+        "seen": [
+            datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=int(h)) for h in rng.integers(0, 17_520, n)
+        ],
     }
     table = {}
     for name, values in columns.items():
@@ -102,11 +104,11 @@ THREE = ("flu", "cold", "well")
 def trained(name):
     """Return a model by its name, and rows to score."""
     table, options = CASES[name]()
-    with_priors = options.pop("with_priors", None)
+    with_priors, rows = options.pop("with_priors", None), options.pop("rows", None)
     model = deciban.train(table, target="diagnosis", judge=False, **{"roles": ROLES, **options})
     if with_priors is not None:
         model = model.with_priors(with_priors)
-    return model, options.get("rows") or new_rows(table)
+    return model, new_rows(table) if rows is None else rows
 
 
 def case(classes=("ill", "well"), height=1e4, **options):
@@ -130,6 +132,19 @@ def never(column, label):
     table = patients(THREE)
     cells = [0 if k == label else x for x, k in zip(table[column].to_pylist(), table["diagnosis"].to_pylist())]
     return table.set_column(table.schema.get_field_index(column), column, pa.array(cells))
+
+
+def one_value_each(**options):
+    """Patients of January who do not smoke, and rows of other months and of smokers, in pairs that no row has."""
+    table, rows = patients(THREE), patients(THREE, seed=1).drop_columns(["diagnosis"])
+    dates = [None if t is None else t.replace(month=1) for t in table["seen"].to_pylist()]
+    smoker = [None if cell is None else "no" for cell in table["smoker"].to_pylist()]
+    grade = [
+        None if cell is None else ord(cell[0]) % 3 for cell in table["ward"].to_pylist()
+    ]  # follows from the ward
+    for name, cells in {"seen": dates, "smoker": smoker, "grade": grade}.items():
+        table = table.set_column(table.schema.get_field_index(name), name, pa.array(cells))
+    return table, {"rows": rows, **options}
 
 
 CASES = {
@@ -176,6 +191,8 @@ CASES = {
     "no prior of parameters": case(THREE, parameter_prior=0.0, alpha=0.0),
     "no prior, joined": case(blocks=[["age", "height"]], parameter_prior=0.0),
     "no counts in a class": lambda: (never("visits", "flu"), {"alpha": 0.0}),
+    "values that no row has": one_value_each,
+    "values that no row has, dependent columns": lambda: one_value_each(structure="tan"),
     "absent in a class": without("age", "cold"),
     "absent, evidence": lambda: (without("age", "cold")()[0], {"learner": "evidence", "C": 1.0}),
 }

@@ -1,5 +1,6 @@
 """Levels with their own parameters: levels without weight, and all but the most frequent ones are pooled."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -39,11 +40,11 @@ def test_a_level_without_weight_is_unseen_if_that_is_asked_for():
         np.testing.assert_allclose(theta(smooth, code), [1 / 14, 1 / 10])
 
 
-def test_levels_declared_are_known_even_without_weight():
-    family = Categorical(holes="unseen", min_levels=(2,))
-    np.testing.assert_allclose(theta(family, 1), [1 / 14, 1 / 10])
-    assert theta(family, 3).tolist() == [1, 1]
-    assert family.n_parameters(PART) == 2 * 4
+def test_a_level_declared_is_known_without_weight_only_where_holes_are_levels():
+    family = Categorical(min_levels=(8,))
+    np.testing.assert_allclose(theta(family, 7), [1 / 17, 1 / 13])
+    assert theta(replace(family, holes="unseen"), 7).tolist() == [1, 1]
+    assert replace(family, holes="unseen").n_parameters(PART) == 2 * 3
 
 
 def test_only_the_most_frequent_levels_are_separate():
@@ -94,7 +95,7 @@ def brute(family, table, codes):
     """The score of one feature, counted level by level."""
     least = 0 if family.min_levels is None else family.min_levels[0]
     count = {v: table[:, v] if v < table.shape[1] else np.zeros(2) for v in range(max(table.shape[1], least))}
-    known = [v for v in count if family.holes == "level" or v < least or count[v].any()]
+    known = [v for v in count if family.holes == "level" or count[v].any()]
     known.sort(key=lambda v: (-count[v].sum(), v))
     cut = len(known) if family.most is None else family.most
     groups = [[v] for v in known[:cut]] + ([known[cut:]] if known[cut:] else [])

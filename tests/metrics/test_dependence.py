@@ -166,8 +166,8 @@ def test_the_weaker_of_two_numbers_that_are_the_same_goes(weaker, other):
 
 
 def test_a_part_of_a_date_that_repeats_another_column_is_left_where_another_part_does_not():
-    days = np.datetime64("2024-01-01") + np.arange(600) % 360
-    month = np.char.add("month ", days.astype("datetime64[M]").astype(str))
+    days = np.datetime64("2023-01-01") + np.arange(600)
+    month = np.array([f"month {day[5:7]}" for day in days.astype(str)])
     y = np.random.default_rng(0).random(600) < 0.5
     found = deciban.dependence({"month": month, "day": days, "y": y}, target="y")
     assert [str(advice) for advice in found.advice] == [
@@ -215,7 +215,7 @@ def test_dates_have_parts_and_texts_are_left_out():
     n = 200
     rng = np.random.default_rng(9)
     table = {
-        "seen": [f"2024-{m:02}-{d:02}" for m, d in zip(rng.integers(1, 13, n), rng.integers(1, 28, n))],
+        "seen": [f"{2023 + d % 2}-{m:02}-{d:02}" for m, d in zip(rng.integers(1, 13, n), rng.integers(1, 28, n))],
         "note": ["the patient said this and that, and more"] * (n // 2)
         + ["so did all the others who came here"] * (n // 2),
         "x": rng.normal(size=n),

@@ -29,7 +29,7 @@ def patients(n=N, seed=0):
         "visits": rng.poisson(2 + 2 * ill).tolist(),
         "smoker": np.where(rng.random(n) < 0.3 + 0.3 * ill, "yes", "no").tolist(),
         "code": rng.choice(["007", "1e5", "2024-01", "x,y", 'say "ah"', "née"], n).tolist(),
-        "admitted": [f"2024-{m:02}-{d:02}" for m, d in zip(rng.integers(1, 13, n), rng.integers(1, 29, n))],
+        "admitted": [f"{2023 + d % 2}-{m:02}-{d:02}" for m, d in zip(rng.integers(1, 13, n), rng.integers(1, 29, n))],
         "ward": ["A"] * n,
         "diagnosis": np.where(ill, "ill", "well").tolist(),
     }

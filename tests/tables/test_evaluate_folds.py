@@ -3,6 +3,7 @@
 import datetime
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -226,19 +227,21 @@ def test_what_comes_later_is_scored_by_what_came_before(kind, tmp_path):
     if kind == "csv":
         pa.csv.write_csv(t.set_column(place, "when", t.column("when").cast(pa.string())), tmp_path / "t.csv")
         source = tmp_path / "t.csv"
-    report = deciban.evaluate(source, folds=5, order="when", target="verdict", weights="w", roles=without("when"))
+    roles = ROLES | {"when": "skip"}
+    report = deciban.evaluate(source, folds=5, order="when", target="verdict", weights="w", roles=roles)
     assert_agrees(report, t, fold, earlier=True)
     assert "the first by none" in report.measured
 
 
-def test_the_column_of_the_order_is_learned_from_if_it_has_a_role():
-    rng = np.random.default_rng(0)
-    t = {"day": np.arange(60.0), "noise": rng.normal(size=60), "y": ["a", "b"] * 30}
-    noise = {"noise": "number"}
-    plain = deciban.evaluate(t, target="y", order="day", folds=3, roles=noise)
-    bare = deciban.evaluate({**t, "day": t["day"] * 3}, target="y", order="day", folds=3, roles=noise)
-    result = deciban.evaluate(t, target="y", order="day", folds=3, roles={**noise, "day": "number"})
-    assert plain.log_loss == bare.log_loss != result.log_loss
+def test_the_column_of_the_order_is_learned_from_as_training_does():
+    """The hour decides the class, and is known only by the column of the order; its month is no feature."""
+    when = pd.date_range("2026-01-01", periods=4000, freq="h").to_numpy()
+    t = {"when": when, "noise": np.random.default_rng(0).normal(size=4000), "y": np.arange(4000) % 24 >= 12}
+    kept, skipped = (
+        deciban.evaluate(t, target="y", order="when", folds=3, roles=roles) for roles in ({}, {"when": "skip"})
+    )
+    assert kept.accuracy > 0.99
+    assert skipped.accuracy < 0.6
 
 
 def test_training_and_evaluating_use_the_same_folds():

@@ -1,8 +1,6 @@
 """`?`, `NA` and the like are missing in columns of every kind, are counted, and are values on request."""
 
 import json
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,6 @@ import pytest
 
 import deciban
 from deciban.errors import InputError, SchemaError
-from deciban.model.model import Model
 from deciban.sources.markers import MISSING_MARKERS, MISSING_NUMBERS, remove_markers
 from tests.cli.terminal import done
 
@@ -224,18 +221,6 @@ def test_removing_markers_is_what_a_loop_over_the_cells_does(kind):
     assert chunked.to_pylist() == 2 * expected
     assert counted == counts + counts
     assert remove_markers(array, ()) == (array, {})
-
-
-def test_an_older_model_file_reads_markers_as_it_did():
-    """It was written before markers were missing in every column; with unseen="error" a marker is refused."""
-    old = deciban.load(Path(__file__).parents[1] / "persistence" / "format-1" / "table.deciban")
-    assert old.options.markers == ()
-    assert old.origin.markers == {}
-    marked, missing = ({"pain": pa.array([cell, "none"])} for cell in ("?", None))
-    strict = Model(old.target, old.columns, replace(old.options, unseen="error"), old.ledger)
-    with pytest.raises(InputError, match=r"'pain' holds '\?', which was never learned"):
-        strict.predict(pa.table(marked), allow_missing_columns=True)
-    strict.predict(pa.table(missing), allow_missing_columns=True)
 
 
 def test_a_marker_that_no_text_can_hold_is_never_found(tmp_path):

@@ -293,7 +293,7 @@ def test_classes_may_be_named_beforehand():
 def test_rows_of_a_month_that_was_never_learned_are_added():
     rows = clinic.patients()
     early = rows.filter([str(cell) < "2024-03" for cell in rows.column("admitted").to_pylist()])
-    model = deciban.train(early, target="diagnosis", roles={"admitted": "date", "age": "number"}, judge=False)
+    model = deciban.train(early, target="diagnosis", roles={"admitted": "date:month", "age": "number"}, judge=False)
     model.add(rows)
     assert model.ledger.n_rows > early.num_rows
     assert "12" in model._scorer.level_names[[f.name for f in model._layout.levels].index("admitted.month")]

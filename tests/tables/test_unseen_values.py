@@ -1,7 +1,6 @@
 """Values that were not learned are named: levels, numbers outside the learned range, texts of unknown words."""
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from tests.tables import clinic
 
 TABLE = clinic.patients()
 SETTINGS = {"target": "diagnosis", "numbers": "number", "judge": False}
-FORMAT_1 = Path(__file__).parents[1] / "persistence" / "format-1"
 
 
 def fever(n=60):
@@ -80,20 +78,6 @@ def test_the_statistics_bound_the_values_where_the_extremes_are_not_known(model)
         for name, (low, high) in trained.ranges.items():
             assert bounds[name][0] <= low <= high <= bounds[name][1]
             assert bounds[name][1] - bounds[name][0] < 30 * frame[name].std()
-
-
-def test_a_model_file_of_an_earlier_version_has_ranges_that_hold_what_it_learned():
-    model = deciban.load(FORMAT_1 / "table.deciban")
-    assert model.origin.extremes is None
-    low, high = model.ranges["temperature °C"]
-    assert 20 < low < 37 < 40 < high < 60
-    assert model.add(more_rows()).origin.extremes is None
-
-
-def more_rows():
-    from tests.persistence.fixture import NEW_PATIENTS
-
-    return pd.DataFrame({**NEW_PATIENTS, "weight": 1.0, "state": ["well", "flu", "well", None]})
 
 
 def test_an_explanation_lists_the_values_that_were_not_learned(model):
@@ -183,7 +167,7 @@ def test_parts_of_dates_and_combinations_are_named():
         "side": ["l", "l", "r", "l"] * (n // 4),
         "y": ["a", "b"] * (n // 2),
     }
-    model = deciban.train(table, target="y", blocks=[["sex", "side"]], judge=False)
+    model = deciban.train(table, target="y", blocks=[["sex", "side"]], roles={"day": "date:month"}, judge=False)
     rows = {"day": pd.to_datetime(["2024-08-05"]), "sex": ["m"], "side": ["q"]}
     assert list(map(str, model.explain(rows).unseen[0])) == [
         "day.month = 08: never seen",

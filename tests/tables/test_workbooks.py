@@ -58,7 +58,7 @@ def test_cells_have_their_types(tmp_path):
     assert head.schema.types == [pa.float64(), pa.string(), pa.timestamp("us"), pa.bool_(), pa.string()]
     model = deciban.train(path, target="diagnosis")
     assert (model.roles["cough"], model.roles["seen"], model.roles["smoker"]) == ("category", "date", "flag")
-    assert next(c.parts for c in model.columns if c.name == "seen") == ("month", "weekday", "hour")
+    assert next(c.parts for c in model.columns if c.name == "seen") == ("weekday", "hour")
     assert model.predict(path).read_all().num_rows == N
     assert deciban.evaluate(path, model=model).rows == N
 

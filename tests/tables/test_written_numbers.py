@@ -291,7 +291,7 @@ def test_an_order_of_written_numbers_and_dates_is_their_own(tmp_path):
     rows = [(f"{i * 100:,}", f"{i % 28 + 1}.{i // 28 + 1}.2024", "ab"[i % 2], i) for i in range(n)]
     frame = pd.DataFrame(rows, columns=["amount", "day", "y", "place"])
     figures = [
-        deciban.evaluate(frame[["x", "y", name]], target="y", order=name, folds=4).log_loss
+        deciban.evaluate(frame[["x", "y", name]], target="y", order=name, folds=4, roles={name: "skip"}).log_loss
         for frame in [frame.assign(x=np.random.default_rng(1).normal(np.arange(n) % 2, 1 + np.arange(n) / n))]
         for name in ("place", "amount", "day")
     ]

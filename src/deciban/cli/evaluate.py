@@ -36,7 +36,7 @@ FOLD_OPTIONS = ("folds", "groups", "order", "calibrate", "structure", "seconds")
     option(
         "--order", "COL",
         "Order the folds by this column (numbers, dates, texts): each fold is predicted from the rows before it. It "
-        "is not learned from, unless --as gives it a role.",
+        "is learned from as train does.",
     ),
     a.CALIBRATE, a.STRUCTURE, a.SECONDS, d.COST, d.REJECT, d.THRESHOLD, d.WANT,
     flag("--choose",
@@ -89,10 +89,10 @@ def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
     """Evaluate the model of --model on a table; refuse the options of training."""
     training = {"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)}
     for name, value in training.items():
-        if value is not None and name != "weights":
+        if value is not None and name not in ("weights", "survey_weights"):
             raise UsageError(f"{option_name(name)} is for training; --model evaluates a trained model")
     model = open_model(options["model"])
-    given = {name: options[name] for name in ("weights", "allow_missing_columns")}
+    given = {name: options[name] for name in ("weights", "survey_weights", "allow_missing_columns")}
     with direct_role_hints_to_training(), progress(table, "evaluating") as rows:
         return deciban.evaluate(table.source, model=model, progress=rows, **given, **table.source_options)
 

@@ -157,7 +157,7 @@ def _print_training_title(out: Screen, model: Model) -> None:
     """Print the table and the number of its rows learned and left out; then the learner, unless it is naive Bayes."""
     without = model.origin.rows_without_class
     left_out = f"; {format_count(without, 'row')} without {to_one_line(model.target)} left out" if without else ""
-    weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
+    weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_effective)}"
     learned = format_count(model.origin.rows_read - without, "row")
     out.print_title(f"{model.origin.source}: learned from {learned}{weight}{left_out}")
     if model.account is not None:

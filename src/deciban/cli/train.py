@@ -106,12 +106,12 @@ def _update(what: Literal["add", "forget"], path: Path, output: str | None, opti
     with direct_role_hints_to_training(), open_table(options) as table, lock:
         check_output(out, table.paths)
         model = open_model(path)
-        before = model.ledger.n_rows
+        before = model.ledger.n_effective
         with progress(table, "learning" if what == "add" else "forgetting") as rows:
             change = model.add if what == "add" else model.forget
             change(table.source, progress=rows, **table.source_options)
         save(model, out)
-        after = model.ledger.n_rows
+        after = model.ledger.n_effective
     if out != "-":
         done = "learned" if what == "add" else "forgot"
         changed = format_count(abs(after - before), "row")
@@ -132,4 +132,4 @@ def merge(models: Sequence[Path], output: str) -> None:
     merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))
     save(merged, output)
     if output != "-":
-        print_stderr(f"{output}: {len(models)} models, {format_count(merged.ledger.n_rows, 'row')} together")
+        print_stderr(f"{output}: {len(models)} models, {format_count(merged.ledger.n_effective, 'row')} together")

@@ -189,20 +189,11 @@ def _write_bin_terms(form: Steps, features: Sequence[str], names: Any) -> Iterat
 
 
 def _write_level_terms(form: Lookup, features: Sequence[str], names: Any) -> Iterator[Term]:
-    """Yield the score of each level, and that of levels never seen.
-
-    A feature may have more levels than were seen (a flag has two): the next of them is scored for any unseen value.
-    """
+    """Yield the score of each level, and that of levels never seen."""
     for j, (feature, levels) in enumerate(zip(features, names, strict=True)):
-        a, b = form.offset[j : j + 2].tolist()
-        seen = a + len(levels)
-        yield {
-            "kind": "levels",
-            "feature": feature,
-            "levels": list(levels),
-            "scores": to_list(form.log_theta[:, a:seen]),
-            "unseen": to_list(form.log_theta[:, seen] if seen < b else form.unseen[:, j]),
-        }
+        own = slice(form.offset[j], form.offset[j + 1])
+        scores, unseen = to_list(form.log_theta[:, own]), to_list(form.unseen[:, j])
+        yield {"kind": "levels", "feature": feature, "levels": list(levels), "scores": scores, "unseen": unseen}
 
 
 def _write_linear_terms(form: Linear, features: Sequence[str], names: Any) -> Iterator[Term]:

@@ -58,8 +58,8 @@ class Categorical(Family):
     An unseen level is ignored (no evidence), or smoothed: it gets one of V_j + 1 equal pseudo-counts,
     with n_kj + α(V_j + 1) in the denominator of every level.
 
-    `alpha` may be one for all features, or one each. `holes`: whether an empty level below the highest one counts
-    as a level, or as "unseen".
+    `alpha` may be one for all features, or one each. `holes`: whether a level without a row in any class counts
+    as a level if it is declared or below the highest one, or as "unseen".
     `most`: the largest number of levels of a feature with their own parameters, those with the most weight over all
     classes (of equals the lower code); all others together are one more level, whose counts are pooled.
 
@@ -91,19 +91,12 @@ class Categorical(Family):
         if self.holes == "level" and self.most is None:
             return SeparateLevels(part, np.arange(part.table.shape[1]))
         owner, total = part.owner, part.table.sum(axis=0)
-        known = self._find_known(part, total)
+        known = total > 0 if self.holes == "unseen" else np.ones(len(total), dtype=np.bool_)
         order = np.lexsort((-total, ~known, owner))  # stable sort: of equals the lower code comes first
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order)) - part.offset[owner]
         own = known & (rank < (len(order) if self.most is None else self.most))
         return _pool_levels(part, own, known & ~own)
-
-    def _find_known(self, part: Levels, total: Array) -> NDArray[np.bool_]:
-        """Return whether each column is a known level; if holes are unseen, it has weight or is declared to exist."""
-        if self.holes == "level":
-            return np.ones(len(total), dtype=np.bool_)
-        declared = np.array(self.min_levels or [0] * part.n_features, dtype=np.int64)
-        return (total > 0) | (np.arange(len(total)) - part.offset[part.owner] < declared[part.owner])
 
     def _denominator(self, part: Levels) -> Array:
         """Return n_kj + αV_j, with one level more if unseen ones are smoothed."""

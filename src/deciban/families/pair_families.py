@@ -131,10 +131,13 @@ def cell_shares(part: Pairs) -> Array:
 
 
 def log_ratios(count: Array, theta: Array) -> Array:
-    """Return ln p(b|a,k)/θ_kb from the counts of a pair, K×V×V with the cells of the parent first; see `Tree`."""
-    own = theta[:, None, :]
+    """Return ln p(b|a,k)/θ_kb from the counts of a pair, K×V×V with the cells of the parent first; see `Tree`.
+
+    It is 0 for a pair of cells that no row of any class has: two cells that never met are no evidence.
+    """
+    own, is_seen = theta[:, None, :], count.any(axis=0)
     shrunk = (count + PRIOR_ROWS * own) / (count.sum(axis=2, keepdims=True) + PRIOR_ROWS)
-    return np.asarray(np.log(np.divide(shrunk, own, out=np.ones_like(shrunk), where=own > 0)))
+    return np.asarray(np.log(np.divide(shrunk, own, out=np.ones_like(shrunk), where=is_seen)))
 
 
 def degrees_of_freedom(part: Pairs) -> Array:

@@ -30,7 +30,7 @@ ROLES: Mapping[str, str] = {
     "count": "how often something happened (Poisson)",
     "flag": "one of two values (Bernoulli)",
     "category": "one of several values",
-    "date": "a date, by month, weekday and hour",
+    "date": "a date, by weekday, hour and, beyond a year, month",
     "text": "free text, by its words (multinomial)",
     "skip": "left out",
 }
@@ -87,6 +87,8 @@ class Column:
     note: str = field(default="", compare=False)
     numeric: bool = False
     cells: tuple[float, ...] | tuple[str, ...] = ()
+    has_open_parts: bool = field(default=False, compare=False)
+    """Whether all rows are to decide which parts of a date there are."""
 
     @property
     def reading(self) -> ColumnReading:
@@ -225,6 +227,11 @@ class Layout:
             for j, feature in enumerate(features if kind not in ("levels", "pairs", "bags") else ()):
                 places.setdefault(feature.name, (i, j))
         return places
+
+    @property
+    def open_dates(self) -> tuple[str, ...]:
+        """The names of the dates whose span may decide whether their month is a feature."""
+        return tuple(column.name for column in self.columns if column.has_open_parts and "month" in column.parts)
 
     def readings(self) -> dict[str, ColumnReading]:
         """Return how each column that is not skipped is read from a file without types."""

@@ -120,8 +120,8 @@ class RowHasher:
         done: set[str] = set()
         for (kind, features), block in zip(self.layout.blocks, columns, strict=True):
             for j, (feature, column) in enumerate(zip(features, block)):
-                if feature.name in done:  # a number whose role is open is in several blocks
-                    continue
+                if feature.name in done or feature.part is not None:
+                    continue  # a number whose role is open is in several blocks; all rows decide on parts of dates
                 done.add(feature.name)
                 if kind == "levels":
                     cells = hash_levels(column[:n], self.levels[j].list)

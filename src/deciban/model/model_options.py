@@ -70,6 +70,8 @@ class Options:
     """γ of mixed covariances, chosen with λ; None: not shrunk."""
     dependence: Dependence = "forest"
     """How columns with cells depend on each other."""
+    survey_weights: bool = False
+    """Whether the weights of rows are survey weights, which have no unit; else they are counts of rows."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -141,9 +143,7 @@ class Options:
                 return Aode(layout.n_cells) if is_averaged else Tree(layout.n_cells, pairs_only)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
-        # the levels known in advance, even if not all were seen: 2 of a flag, 12 months of a year
-        min_levels = tuple(2 if feature.role == "flag" else len(feature.fixed_levels) for feature in features)
-        return Categorical(self.pseudo_count, self.unseen, min_levels, holes="unseen", most=self.most_levels)
+        return Categorical(self.pseudo_count, self.unseen, holes="unseen", most=self.most_levels)
 
 
 def list_pseudo_counts(layout: Layout, families: Sequence[Any]) -> dict[str, float]:

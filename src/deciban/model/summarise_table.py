@@ -21,7 +21,7 @@ from deciban.model.learned_rows import LearnedRows, RowHasher
 from deciban.model.matrices import Matrices, check_columns, prefetch, row_blocks, stack_columns
 from deciban.model.model_options import Origin
 from deciban.model.row_samples import RowSampler
-from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.arrow_cells import LevelEncoder, parse_dates, to_numbers
 from deciban.sources.cell_conversion import BAD_CELLS_HINT
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import ColumnReading, Source, check_column, role_hint
@@ -86,6 +86,8 @@ class TableSummariser:
     known_classes: Sequence[str] = ()
     known_levels: Sequence[Sequence[str]] | None = None
     words: Words = field(default_factory=Words)
+    survey: bool = False
+    """Whether the weights are survey weights, of which the squares are summed too."""
     sampler: RowSampler | None = None
     """The sampler of the rows that are counted, where a sample is to be sent to another process."""
     classes: LevelEncoder = field(init=False)
@@ -95,6 +97,7 @@ class TableSummariser:
     hasher: RowHasher = field(init=False)
     sums: list[Statistic] | None = None
     rows: Array = field(default_factory=lambda: np.zeros(0))
+    squares: Array = field(default_factory=lambda: np.zeros(0))
     n_read: int = 0
     n_without_class: int = 0
     n_learned: int = 0
@@ -108,7 +111,7 @@ class TableSummariser:
         levels = [tuple(dict.fromkeys((*names, *feature.fixed_levels))) for feature, names in known]
         self.matrices = Matrices.for_levels(self.layout, levels, grows=True, n_jobs=self.n_jobs)
         self.word_counters = [WordCounter(self.words) for _ in self.layout.texts]
-        self.extremes = Extremes.empty(self.layout.number_names)
+        self.extremes = Extremes.empty((*self.layout.number_names, *self.layout.open_dates))
         self.hasher = RowHasher(self.layout, self.matrices.names)
 
     def read(self, source: Source, progress: Progress | None = None) -> Iterable[Rows]:
@@ -151,7 +154,12 @@ class TableSummariser:
         rows = rows if known.all() else rows[known]
         self.n_learned += len(rows.codes)
         self.hasher.add(rows.columns, rows.codes, self.classes.list)
-        self.extremes = self.extremes.add_rows(self.layout.select_numbers(rows.columns))
+        dates = (
+            np.concatenate([read_times(batch.column(name), name) for batch in batches])
+            for name in self.layout.open_dates
+        )
+        numbers = [*self.layout.select_numbers(rows.columns), *(times[known] for times in dates)]
+        self.extremes = self.extremes.add_rows(numbers)
         return rows if self.assign_folds is None else replace(rows, fold=self.assign_folds(rows.codes, rows.number))
 
     def _refuse_class(self, batches: Sequence[Any], codes: NDArray[np.int64]) -> None:
@@ -173,7 +181,10 @@ class TableSummariser:
             assert rows.fold is not None
             codes = codes * np.int32(self.n_folds) + rows.fold
         weight = np.bincount(codes, weights=rows.weight, minlength=K)
-        self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
+        self.rows = np.pad(self.rows, (0, K - len(self.rows))) + weight
+        self.squares = np.pad(self.squares, (0, K - len(self.squares)))
+        if self.survey and rows.weight is not None:
+            self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
         parts = self._summarise_blocks(rows, codes, K)
         if self.sums is not None:  # classes that were met later are empty so far
             sums = (a if a.n_classes == K else a.map_classes(np.arange(a.n_classes), K) for a in self.sums)
@@ -229,7 +240,8 @@ class TableSummariser:
         self.sums = [
             reduce(lambda a, b: a + b, (p.take_classes(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
-        self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
+        self.rows, self.squares = (sums.reshape(K, F).sum(axis=1) for sums in (self.rows, self.squares))
+        self.n_folds = 1
 
     def origin(self) -> Origin:
         """Return the origin of a model of these rows, without the time and the name of the source."""
@@ -268,7 +280,8 @@ class TableSummariser:
         if (levels := self.layout.block_index("levels")) is not None:
             dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
         schema = self._make_schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
-        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)))
+        squares = self.squares[index] if self.survey else None
+        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)), squares)  # type: ignore[arg-type]
 
     def _list_levels(self) -> list[list[str]]:
         """Return the sorted names of the levels that have any weight, for each feature that has levels."""
@@ -315,6 +328,11 @@ def _split_into_jobs(
     """Split features and columns of a block into jobs of `MIN_CELLS_PER_JOB` cells; scatter and pairs are one job."""
     width = len(columns) if group.kind in ("scatter", "pairs") else max(1, MIN_CELLS_PER_JOB // max(1, n_rows))
     return [(group.features[j : j + width], columns[j : j + width]) for j in range(0, len(columns), width)]
+
+
+def read_times(dates: Any, name: str) -> Array:
+    """Return the dates of a column as µs since 1970, NaN where one is missing."""
+    return to_numbers(parse_dates(dates, name), name)
 
 
 def choose_label_readings(target: str, weights: str | None) -> dict[str, ColumnReading]:

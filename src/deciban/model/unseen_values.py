@@ -163,12 +163,12 @@ class UnseenValueMonitor:
         return list(zip(parts[first:], self.forms[first:]))
 
     def refuse_unseen(self, batches: Sequence[Any], parts: Sequence[Any]) -> None:
-        """Refuse a level that was never learned, naming the cell of the table; all parts of a date are known."""
+        """Refuse a level that was never learned, naming the cell of the table."""
         if self.block is None:
             return
         for feature, size, codes in zip(self.layout.levels, self.sizes, parts[self.block].T):
             unseen = np.flatnonzero(codes >= size)
-            if unseen.size and feature.part is None:
+            if unseen.size:
                 columns = [[x for b in batches for x in b.column(name).to_pylist()] for name in feature.columns]
                 cell = JOIN_SEPARATOR.join(repr(cells[unseen[0]]) for cells in columns)
                 raise InputError(

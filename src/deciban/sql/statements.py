@@ -166,9 +166,14 @@ def count_levels(rows: LabelledTable, columns: Sequence[str]) -> exp.Select:
 
 
 def count_date_parts(rows: LabelledTable, column: str, parts: Sequence[str]) -> exp.Select:
-    """Return the statement of the weight of each class and combination of parts (month, weekday, hour) of a date."""
+    """Return the statement of the weight of each class and combination of parts (month, weekday, hour) of a date.
+
+    It also gives the first and the last date of each.
+    """
     values = {f"v{i}": date_part(rows.table.column(column), part, rows.dialect) for i, part in enumerate(parts)}
-    return group_by(rows.select_rows(values, learned=True), [CLASS, *values], {"weight": rows.total_weight()})
+    sums = {"weight": rows.total_weight(), "first": exp.Min(this=_column("d")), "last": exp.Max(this=_column("d"))}
+    inner = rows.select_rows({**values, "d": rows.table.column(column)}, learned=True)
+    return group_by(inner, [CLASS, *values], sums)
 
 
 def date_part(value: exp.Expression, part: str, dialect: str) -> exp.Expression:

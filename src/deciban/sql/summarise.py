@@ -19,7 +19,7 @@ from deciban.ledger.grid import MIN_CELL_BITS, find_bits
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.moments import Moments
 from deciban.model.columns import Column, Feature, Layout
-from deciban.model.summarise_table import Progress, TableSummariser
+from deciban.model.summarise_table import Progress, TableSummariser, read_times
 from deciban.sources.arrow_types import is_text
 from deciban.sources.source import role_hint
 from deciban.sql import statements
@@ -318,7 +318,10 @@ class DatabaseSummariser(GroupReader):
         read = self.rows.table.driver.read(statements.count_date_parts(self.rows, features[0].column, parts))
         codes, weight = self.encode_group_classes(read), to_doubles(read.column("weight"))
         (need,) = {need for feature, need in self._list_pushed("levels") if feature in features}
-        found: Parts = {}
+        name, found = features[0].column, Parts()
+        if name in self.layout.open_dates:
+            ends = (read.column(each).combine_chunks() for each in ("first", "last"))
+            self.extremes[name] = np.concatenate([read_times(dates, name) for dates in ends])
         for i, feature in enumerate(features):
             code = {level: v for v, level in enumerate(self.summariser.matrices.names[place[feature.name]].list)}
             first = 0 if feature.part == "hour" else 1
@@ -339,7 +342,7 @@ class DatabaseSummariser(GroupReader):
         padded = [np.append(values, np.full(width - len(values), np.nan)) for values in self.extremes.values()]
         extremes = Extremes.of(names, padded)
         if not self.streamed:
-            own.extremes = extremes.reorder(self.layout.number_names)
+            own.extremes = extremes.reorder(own.extremes.names)
             return {}
         layout = Layout(tuple(self.streamed))
         needs = self.options.assumption(layout).needs
@@ -351,7 +354,7 @@ class DatabaseSummariser(GroupReader):
         for feature, encoder in zip(layout.levels, part.matrices.names):
             own.matrices.names[place[feature.name]] = encoder  # type: ignore[index]
         own.word_counters, own.marker_counts = part.word_counters, part.marker_counts
-        own.extremes = join_extremes(extremes, part.extremes).reorder(self.layout.number_names)
+        own.extremes = join_extremes(extremes, part.extremes).reorder(own.extremes.names)
         assert part.sums is not None
         found: Parts = {}
         for group, total in zip(layout.blocks, part.sums):

@@ -14,7 +14,7 @@ import numpy as np
 
 from deciban._lazy import pa, pc
 from deciban._typing import Array
-from deciban.errors import InputError, did_you_mean
+from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
 from deciban.formatting import format_count
 from deciban.ledger import Ledger
@@ -23,6 +23,7 @@ from deciban.ledger.statistic import divide
 from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
 from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
+from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part
 from deciban.sources.arrow_types import is_text
 from deciban.sources.date_formats import DateOrder, infer_date_format
 from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
@@ -38,6 +39,9 @@ from deciban.training.cell_styles import (
     read_dates,
 )
 from deciban.training.identifiers import MIN_VALUES, find_number_identifier, find_text_identifier
+
+DAY, MAX_DAYS_OF_YEAR = 86_400e6, 366
+"""A day in µs, and the days up to which dates span no more than a year."""
 
 HEAD_ROWS = 20_480
 """The number of rows that roles are inferred from."""
@@ -118,6 +122,14 @@ def infer_roles(
     return columns
 
 
+def check_any_used(columns: Sequence[Column]) -> None:
+    """Raise an InputError if every column is skipped."""
+    if all(column.role == "skip" for column in columns):
+        why = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
+        hint = role_hint("COLUMN", "ROLE")
+        raise InputError(f"no column is left to learn from ({why}). Hint: give one a role, {hint}")
+
+
 def _select_rows(column: Any, wanted: Any) -> Any:
     """Return the wanted rows of a column (None: all), and all of nested values, of which Arrow cannot filter some."""
     column = column if wanted is None or pa.types.is_nested(column.type) else column.filter(wanted)
@@ -132,16 +144,26 @@ def _check_given_roles(given: Mapping[str, str], source: Source, leave_out: Sequ
             raise InputError(f"a role is given for {name!r}, which is not a column{near}")
         if name in leave_out:
             raise InputError(f"column {name!r} is the target, the weights or the groups, so it has no role")
-        if role not in ROLES:
+        kind, colon, parts = role.partition(":")
+        if kind not in ROLES:
             raise InputError(f"role {role!r} is not known, for column {name!r}. Hint: one of {', '.join(ROLES)}")
+        if colon and (kind != "date" or not set(parts.split(",")) <= DATE_PARTS.keys()):
+            raise InputError(
+                f"role {role!r} of column {name!r} names parts that are none of a date: they are "
+                f"{', '.join(DATE_PARTS)}. Hint: {role_hint(name, 'date:weekday,hour')}"
+            )
 
 
 def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> Column:
     """Return a column with its given role, and the format of its numbers or dates, if it holds texts."""
     known, style = values.drop_null(), style.for_given_role()
-    if role == "date":
+    kind, _, parts = role.partition(":")
+    if kind == "date":
         column = _infer_from_dates(name, known, style)
-        return replace(column, reason=add_note("as given", column.note))
+        given = tuple(part for part in DATE_PARTS if part in parts.split(","))
+        return replace(
+            column, reason=add_note("as given", column.note), parts=given or column.parts, has_open_parts=not given
+        )
     if role not in ("number", "binned", "count") or not len(known) or not is_text(known.type):
         return Column(name, role, "as given")  # type: ignore[arg-type]
     numbers = parse_given_numbers(known, style)
@@ -257,16 +279,48 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
 
 
 def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
-    """Return a column of dates by those parts that vary; where more rows follow, month and weekday may vary yet."""
+    """Return a column of dates with all parts that they may have; where these are all rows, with those that vary."""
     when, written, are_times, note = read_dates(known, name, style)
-    reads = {"month": pc.month, "weekday": pc.day_of_week, "hour": pc.hour}
-    always = () if style.is_complete or are_times else ("month", "weekday")
-    parts = tuple(part for part, read in reads.items() if part in always or len(read(when).unique()) > 1)
-    kind = "times" if are_times else "dates"
-    if not parts and style.is_complete:
-        return Column(name, "skip", f"{kind} that all have the same {'hour' if are_times else 'month and weekday'}")
-    reason = add_note(f"{kind}: by {', '.join(parts or ('hour',))}", note)
-    return Column(name, "date", reason, parts or ("hour",), format=written, note=note)
+    has_hours = not pa.types.is_date(known.type)
+    parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 3 if has_hours else 2]
+    column = Column(name, "date", "", parts, format=written, note=note, has_open_parts=True)
+    if not style.is_complete:
+        return replace(column, reason=add_note(f"{'times' if are_times else 'dates'}: by {', '.join(parts)}", note))
+    ends = pc.min_max(when.cast(pa.int64()))
+    varying = [part for part in parts if len(pc.unique(extract_date_part(when, part, name))) > 1]
+    return _choose_date_parts(column, varying, ends["max"].as_py() - ends["min"].as_py())
+
+
+def decide_date_parts(layout: Layout, ledger: Ledger, spans: Mapping[str, tuple[float, float]]) -> list[Column]:
+    """Return the columns, those of dates with the parts that are features; `spans` has the first and last, in µs.
+
+    A part that is the same in all rows is none, and so is the month of dates that span no more than a year, which
+    stands for the time of the rows: the month that follows them was seen in no row, or in few.
+    """
+    block = layout.block_index("levels")
+    tables = () if block is None else ledger.parts[block].tables()  # type: ignore[attr-defined]
+    varying = {f.name for f, table in zip(layout.levels, tables) if np.count_nonzero(table.any(axis=0)) > 1}
+    return [
+        _choose_date_parts(
+            column, [f.part for f in column.features if f.name in varying], np.ptp(spans.get(column.name, (0.0, 0.0)))
+        )
+        if column.has_open_parts
+        else column
+        for column in layout.columns
+    ]
+
+
+def _choose_date_parts(column: Column, varying: Collection[str | None], span: float) -> Column:
+    """Return a column of dates that span so many µs with those of the parts that vary that are features."""
+    kind, days = "times" if column.parts == ("hour",) else "dates", span / DAY
+    parts = tuple(part for part in column.parts if part in varying and (part != "month" or days > MAX_DAYS_OF_YEAR))
+    if not parts:
+        same = "hour" if kind == "times" else "weekday, and span no more than a year"
+        return Column(column.name, "skip", f"{kind} that all have the same {same}")
+    note = f"no month, since they span {days:.0f} days" if "month" in varying and "month" not in parts else ""
+    reason = column.reason if column.reason.startswith("as given") else f"{kind}: by {', '.join(parts)}"
+    reason = add_note(add_note(reason, note), column.note if reason != column.reason else "")
+    return replace(column, parts=parts, reason=reason, has_open_parts=False)
 
 
 class RoleDecision(NamedTuple):
@@ -293,7 +347,7 @@ def decide(
     The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
     row left out with the lowest log-loss. The roles of columns that are `decided` already stay.
     """
-    columns, known = layout.columns, dict(decided or {})
+    columns, known, ledger = layout.columns, dict(decided or {}), ledger.effective
     losses = {
         name: loss
         for role in OPEN_ROLES

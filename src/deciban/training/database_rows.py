@@ -49,8 +49,9 @@ class SampledFolds(NamedTuple):
 
 
 def can_push_down(task: Task) -> bool:
-    """Return whether the statistics of a task can be computed by a database: naive Bayes of a table in one."""
-    return not task.needs_rows and task.structure == "naive" and find_database(task.source) is not None
+    """Return whether a database computes the statistics of a task: of naive Bayes, without survey weights."""
+    counts = not task.needs_rows and task.structure == "naive" and not task.options.survey_weights
+    return counts and find_database(task.source) is not None
 
 
 def describe_limits(task: Task) -> str:

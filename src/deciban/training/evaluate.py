@@ -33,7 +33,7 @@ from deciban.training.column_roles import decide
 from deciban.training.structure import refuse_independence
 from deciban.training.table_pass import fetch_sample
 from deciban.training.table_rows import assign_by_column, concatenate_rows, keep_learned_rows, read_labelled_rows
-from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan
+from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, choose_weights, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
@@ -55,6 +55,7 @@ def evaluate(
     sql: str | None = None,
     spark: Any = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     calibrate: str | None = None,
     progress: Progress | None = None,
     allow_missing_columns: bool = False,
@@ -76,7 +77,7 @@ def evaluate(
         The number of folds; 'loo' leaves out each row alone.
     order : str or None
         A column of numbers, dates or texts: each fold is scored by the model of the folds before it, the first by
-        none. It is not learned from, unless it is given a role.
+        none. It is learned from as `train` does.
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
         How probabilities are corrected, see `train`: the rows are scored by model and map without their fold. None:
         'auto', and 'none' with an order, or where each row is left out alone.
@@ -98,6 +99,7 @@ def evaluate(
     if (model is None) == (target is None):
         raise InputError("evaluate takes a target, for cross-validation, or a model to evaluate; one of the two")
     if model is not None:
+        weights = choose_weights(weights, survey_weights)
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is scored on all rows. Hint: leave them out")
         if check_method(calibrate) is not None:
@@ -106,15 +108,17 @@ def evaluate(
             )
         opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings), spark))
         if distributed_base(opened) is not None:
-            opened = fetch_sample(model, opened, to_name(weights), allow_missing_columns)
-        return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
+            opened = fetch_sample(model, opened, weights, allow_missing_columns)
+        return _evaluate_model(model, opened, weights, survey_weights is not None, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
     settings = {"structure": "auto", **check_settings("evaluate", settings)}
     refuse_independence(settings.get("learner"), settings["structure"])
     if split.folds is None or split.order is not None:
         settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
-    task = split.plan(source, target=target, sql=sql, spark=spark, weights=weights, **settings)
+    task = split.plan(
+        source, target=target, sql=sql, spark=spark, weights=weights, survey_weights=survey_weights, **settings
+    )
     if distributed_base(task.source) is not None:
         return _evaluate_parts(task, split, check_method(calibrate, "auto"))
     _check_split(split, check_method(calibrate))
@@ -154,10 +158,8 @@ class Split:
         return None if self.order is None else ("order", self.order)
 
     def plan(self, source: Any, **arguments: Any) -> Task:
-        """Plan a task; the column of groups, or of an order unless it has a role, is checked and not learned from."""
-        roles = set(map(to_name, arguments.get("roles") or {}))
-        unlearned = [] if self.column is None or self.order in roles else [self.column[1]]
-        task = plan(source, unlearned=unlearned, **arguments)
+        """Plan a task; the column of groups or of an order is checked, and that of groups is not learned from."""
+        task = plan(source, unlearned=[] if self.groups is None else [self.groups], **arguments)
         if self.column is not None:
             argument, name = self.column
             check_column(task.source, name, f" for the {argument}")
@@ -189,7 +191,7 @@ class Split:
 
 
 def _evaluate_model(
-    model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
+    model: Model, source: Source, weights: str | None, survey: bool, allow_missing: bool, progress: Progress | None
 ) -> Report:
     """Return the report on the labelled rows of a source, scored by a model that was trained before."""
     matrices, monitor = model._make_matrices(), model._make_unseen_monitor()
@@ -197,7 +199,7 @@ def _evaluate_model(
     hasher = RowHasher(model._layout, matrices.names)
     known = model._scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
     card, unknown = Scorecard.empty(len(known)), Counter[str]()
-    read = read_labelled_rows(source, model.target, labels, to_name(weights), matrices, progress, allow_missing)
+    read = read_labelled_rows(source, model.target, labels, weights, matrices, progress, allow_missing)
     for batches, rows in read:
         if model.options.unseen == "error":
             monitor.refuse_unseen(batches, matrices.convert(batches))
@@ -213,6 +215,7 @@ def _evaluate_model(
             hasher.add(_with_documents(model._layout, rows, batches, index), rows.codes, labels)
     monitor.warn()
     _warn_of_unknown_classes(unknown, [label for label, is_known in zip(labels, known) if is_known])
+    card = card.in_effective_rows() if survey else card
     report = card.report(model.classes, f"evaluated on {source.name}")
     return _compare_with_learned_rows(report, model, hasher)
 
@@ -312,6 +315,8 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
             f"'loo' subtracts each row from the ledger, and learner={task.learner!r} would have to learn the "
             f"table again for every row. Hint: --folds 10 (folds=10)"
         )
+    if task.options.survey_weights:
+        raise InputError("'loo' does not know the effective rows without each row. Hint: --folds 100 (folds=100)")
     trained = train_task(task, 1, progress)
     found = _score_in_closed_form(trained, progress)
     if found is None or found[1].needs_refit.any():

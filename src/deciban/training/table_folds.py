@@ -26,6 +26,7 @@ from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
 from deciban.metrics.calibration_fit import CalibrationResult, calibrate
+from deciban.metrics.intervals import effective_weights
 from deciban.model.columns import Column, FeatureBlock, Layout
 from deciban.model.fold_ledgers import split_by_fold
 from deciban.model.matrices import stack_columns
@@ -55,10 +56,13 @@ def count_parts(task: Task, schema: Schema, rows: Rows, part: NDArray[np.int32],
     codes = rows.codes * np.int32(n_parts) + part
     K = len(schema.classes) * n_parts
     weight = np.bincount(codes, weights=rows.weight, minlength=K).astype(np.float64)
+    squares: Any = None
+    if task.options.survey_weights and rows.weight is not None:
+        squares = np.bincount(codes, weights=rows.weight**2, minlength=K)
     needs = task.options.assumption(task.layout).needs
     blocks = zip(needs, task.layout.blocks, schema.blocks, rows.columns)
     parts = [_count_block(*block, codes, rows.weight, K, task.options.words) for block in blocks]
-    return split_by_fold(Ledger(schema, weight, tuple(parts)), schema, n_parts)
+    return split_by_fold(Ledger(schema, weight, tuple(parts), squares), schema, n_parts)
 
 
 def _count_block(
@@ -159,9 +163,12 @@ def choose_mixed_covariance(options: Options, model: GenerativeModel, rows: Rows
         )
     blocks, families = model.schema.blocks, model.assumption.families
     i = max((i for i, block in enumerate(blocks) if block.kind == "scatter"), key=lambda i: blocks[i].width)
-    ledger = Ledger(Schema(model.schema.classes, (blocks[i],)), model.ledger.rows, (model.ledger.parts[i],))
+    ledger = replace(model.ledger, schema=Schema(model.schema.classes, (blocks[i],)), parts=(model.ledger.parts[i],))
     alone = GenerativeModel(replace(model.assumption, families=(families[i],)), ledger)
-    choice = choose_covariance(alone, rows.parts[i], rows.codes, rows.weight, CovarianceSettings(MIXINGS, SHRINKAGES))
+    weight: Any = None if rows.weight is None else rows.weight.copy()
+    for k in range(len(model.rows)) if options.survey_weights else ():
+        weight[rows.codes == k] = effective_weights(weight[rows.codes == k])
+    choice = choose_covariance(alone, rows.parts[i], rows.codes, weight, CovarianceSettings(MIXINGS, SHRINKAGES))
     family: Any = choice.family
     return replace(options, mixing=family.mixing, shrinkage=family.shrinkage)
 

@@ -23,9 +23,9 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.number_formats import get_plain_format
-from deciban.sources.source import FileOptions, Source, find_column, open_source, role_hint
+from deciban.sources.source import FileOptions, Source, find_column, open_source
 from deciban.text import Words
-from deciban.training.column_roles import HEAD_ROWS, infer_roles
+from deciban.training.column_roles import HEAD_ROWS, check_any_used, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
 from deciban.training.structure import STRUCTURES, add_cells, without_cells
 
@@ -59,7 +59,10 @@ target : str or int
 roles : mapping of str to str, or None
     The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.
 weights : str or None
-    A column with the weight of each row.
+    A column with the weight of each row, a count: weight 2 is two equal rows.
+survey_weights : str or None
+    A column with the survey weight of each row. Their unit has no effect; the table counts as as many rows as
+    would carry as much information (Kish 1965), (Σw)²/Σw² of each class.
 sql : str or None
     A DuckDB query whose result is read instead of a source.
 spark : SparkSession or None
@@ -128,8 +131,10 @@ class Task:
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
         """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs
-        words, declared = self.options.words, self.declared_classes
-        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, declared, words=words)
+        return TableSummariser(
+            self.layout, needs, self.target, self.weights, n_folds, assign, self.declared_classes,
+            words=self.options.words, survey=self.options.survey_weights,
+        )  # fmt: skip
 
 
 def plan(
@@ -141,6 +146,7 @@ def plan(
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
@@ -159,7 +165,8 @@ def plan(
     `more` are `OPTION_NAMES`, and the options of reading files.
     """
     has_words = words is not None
-    target, weights, unlearned = to_name(target), to_name(weights), [to_name(name) for name in unlearned]
+    target, unlearned = to_name(target), [to_name(name) for name in unlearned]
+    weights = choose_weights(weights, survey_weights)
     roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     reading = FileOptions.from_arguments(more)
@@ -200,12 +207,19 @@ def plan(
     columns = columns if structure != "naive" else without_cells(columns)
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
-    options = replace(options, dependence=dependence)
+    options = replace(options, dependence=dependence, survey_weights=survey_weights is not None)
     target_type = _find_target_type(opened, head, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,
     )  # fmt: skip
+
+
+def choose_weights(weights: Any, survey_weights: Any) -> str | None:
+    """Return the name of the column of weights, of either kind; refuse both."""
+    if weights is not None and survey_weights is not None:
+        raise InputError("weights are counts of rows or survey weights, not both. Hint: leave one out")
+    return to_name(survey_weights if weights is None else weights)
 
 
 def _resolve_dependence(structure: Any, learner: str, like: Model | None) -> Dependence:
@@ -276,7 +290,7 @@ def _needs_first_rows(
     open_columns = set(table.columns) - set(leave_out) - set(roles)
     kinds = {name: table.schema.field(name).type for name in roles if name in table.columns}
     texts = any(is_text(kind) and roles[name] in NUMBER_ROLES for name, kind in kinds.items())
-    return bool(open_columns) or texts or "date" in roles.values()
+    return bool(open_columns) or texts or any(role.startswith("date") for role in roles.values())
 
 
 def check_settings(function: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -348,14 +362,9 @@ def _infer_columns(
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
     columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
-    if all(column.role == "skip" for column in columns):
-        if not columns:
-            raise InputError(
-                f"{source.name} has no column to learn from besides {list_names([*map(repr, leave_out)])}"
-            )
-        why = "; ".join(f"{list_names([column.name])}: {column.reason}" for column in columns[:5])
-        hint = role_hint("COLUMN", "ROLE")
-        raise InputError(f"no column is left to learn from ({why}). Hint: give one a role, {hint}")
+    if not columns:
+        raise InputError(f"{source.name} has no column to learn from besides {list_names([*map(repr, leave_out)])}")
+    check_any_used(columns)
     return columns
 
 

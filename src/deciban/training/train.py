@@ -16,7 +16,7 @@ from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.report import Report
-from deciban.model.columns import Column
+from deciban.model.columns import Column, Layout
 from deciban.model.model import Model
 from deciban.model.model_options import MAX_DISTINCT_LEVELS, parse_class_prior
 from deciban.model.summarise_table import FoldAssigner, Progress, Rows
@@ -26,12 +26,21 @@ from deciban.sources.distributed import distributed_base
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import READING_PARAMETERS
 from deciban.training import database_rows, table_folds
-from deciban.training.column_roles import decide, find_negative_columns, rule_out_counts
+from deciban.training.column_roles import (
+    check_any_used,
+    decide,
+    decide_date_parts,
+    find_negative_columns,
+    rule_out_counts,
+)
 from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import TablePass, make_matrices, read_table
-from deciban.training.table_rows import read_labelled_rows
+from deciban.training.table_rows import read_labelled_rows, to_effective_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
+
+MAX_MEAN_COUNT = 50
+"""The mean of weights beyond which a warning asks whether they are survey weights."""
 
 MAX_NAMED_SPELLINGS = 3
 """Number of pairs of classes, alike but for case, that a warning names."""
@@ -47,6 +56,7 @@ def train(
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
@@ -205,7 +215,8 @@ class Trained:
         """Read the table again; yield its batches, each with its rows that have a class."""
         task, matrices = self.task, make_matrices(self.task, self.total)
         labels = [str(label) for label in self.total.schema.classes]
-        yield from read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress)
+        for batches, rows in read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress):
+            yield batches, to_effective_rows(rows, self.total)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Raise an error if the ledgers of the folds were too large to be kept."""
@@ -258,9 +269,10 @@ def _train_in_database(task: Task, n_folds: int, progress: Progress | None) -> T
 
 
 def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
-    """Return the task with its class prior, and both without the counts of columns with a negative value in any row.
+    """Return the task with its class prior, and both without what all rows rule out.
 
-    A table of one class is an InputError.
+    These are the counts of columns with a negative value, and parts of dates (`decide_date_parts`). A table of one
+    class is an InputError.
     """
     classes, n = read.total.schema.classes, read.n_learned
     if len(classes) < 2:
@@ -271,22 +283,29 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
         )
     prior = task.options.prior if task.prior is None else parse_class_prior(task.prior, classes)
     task = replace(task, options=replace(task.options, prior=prior))
-    negative = find_negative_columns(task.layout, read.total)
-    if not negative:
-        return task, read
+    extremes = read.origin.extremes
+    columns = decide_date_parts(task.layout, read.total, {} if extremes is None else extremes.ranges())
+    columns = rule_out_counts(columns, find_negative_columns(task.layout, read.total))
+    check_any_used(columns)
+    if extremes is not None:
+        read = replace(read, origin=replace(read.origin, extremes=extremes.reorder(task.layout.number_names)))
+    names = {(kind, feature.name) for kind, features in Layout(tuple(columns)).blocks for feature in features}
     kept = [
-        [j for j, feature in enumerate(features) if feature.column not in negative] if kind == "counts" else None
+        [j for j, f in enumerate(features) if (kind, f.name) in names] if kind in ("counts", "levels") else None
         for kind, features in task.layout.blocks
     ]
+    task, n_before = replace(task, columns=columns), len(task.layout.features_by_block())
+    if len(task.layout.features_by_block()) == n_before:
+        return task, read
     sample = None if read.sample is None else table_folds.select_columns(read.sample, kept)
     folds = [fold.choose(kept) for fold in read.folds]
-    columns = rule_out_counts(task.columns, negative)
-    return replace(task, columns=columns), replace(read, total=read.total.choose(kept), folds=folds, sample=sample)
+    return task, replace(read, total=read.total.choose(kept), folds=folds, sample=sample)
 
 
 def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
     columns, _, certain = decide(task.layout, read.total, task.options)
+    _ask_about_weights(task, read)
     _warn_of_spellings(task.target, list(map(str, read.total.schema.classes)))
     made = replace(read.origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
 
@@ -312,6 +331,20 @@ def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     if not forest.model.structure or forest.sample_scores is None:
         return naive
     return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
+
+
+def _ask_about_weights(task: Task, read: TablePass) -> None:
+    """Warn of weights that are probably no counts of rows: all alike, large, or fractions."""
+    weight, n = read.total.n_rows, read.n_learned
+    are_alike = weight > n and weight % n == 0  # or have such a mean by chance, of one table in n
+    are_fractions = weight < n or (read.total.rows % 1).any()
+    if task.options.survey_weights or not (are_alike or are_fractions or weight > MAX_MEAN_COUNT * n):
+        return
+    warn_caller(
+        f"weights are counts of rows here: {format_count(n, 'row')} of {task.weights!r} count as "
+        f"{format_count(weight, 'row')}. Survey weights? --survey-weights {task.weights} "
+        f"(survey_weights={task.weights!r})"
+    )
 
 
 def _warn_of_spellings(target: str, classes: Sequence[str]) -> None:

@@ -1,0 +1,120 @@
+"""Ordinary tables on which the default was once silently wrong; right is the figure of the same rows told well."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.relations.cases import probabilities, train
+from tests.relations.tables import TABLES, TARGET
+
+NEAR = 1.05
+"""A figure may be larger than what is right by this factor."""
+
+
+def log_loss(p, target):
+    own = p.to_numpy()[np.arange(len(p)), p.columns.get_indexer(target.astype(str))]
+    return -np.log(np.maximum(own, 1e-300)).mean()
+
+
+def loss_of(learned, held_out, **options):
+    model = train(learned, **options)
+    return log_loss(probabilities(model, held_out), held_out[TARGET])
+
+
+def labelled(y, **columns):
+    return pd.DataFrame(columns).assign(target=np.where(y, "bad", "ok"))
+
+
+UNITS = {
+    "pressure in Pa": (101_325, 800),
+    "pressure in hPa": (1013.25, 8),
+    "longitude": (-73.98, 0.05),
+    "body temperature in °F": (98.6, 0.54),
+    "Unix time in s": (1.78e9, 20 * 86_400),
+    "Unix time in ms": (1.78e12, 1.7e9),
+    "Julian day": (2_461_000, 20),
+    "UTM northing": (5_400_000, 3000),
+    "mains frequency": (50, 0.02),
+}
+"""Units by their usual value and the deviation of a class."""
+
+
+def test_rows_of_a_month_that_training_did_not_have():
+    rng = np.random.default_rng(0)
+    n = 100_000
+    y = rng.random(n) < 0.005
+    seconds = pd.to_timedelta(rng.integers(0, 29 * 86_400, n), unit="s")
+    june = labelled(y, ts=pd.Timestamp("2026-06-01") + seconds, x=rng.normal(y * 1.5, 1))
+    july = june.assign(ts=june.ts + pd.Timedelta(days=30))
+    p = probabilities(train(june), july)["bad"]
+    assert p.mean() == pytest.approx(y.mean(), rel=0.05)
+    assert (p > 0.5).sum() <= 2 * y.sum()
+
+
+def test_flights_of_autumn_from_those_of_spring_are_not_worse_than_the_share():
+    rng = np.random.default_rng(3)
+    n = 40_000
+    day = rng.integers(0, 181, n)
+    autumn = rng.random(n) < 0.25
+    when = pd.Timestamp("2013-01-01") + pd.to_timedelta(np.where(autumn, 243 + day % 30, day) * 24 + 9, unit="h")
+    carrier = rng.integers(0, 12, n)
+    month = np.asarray(when.month)
+    late = rng.random(n) < np.where(month == 9, 0.13, 0.18 + 0.02 * month) * (0.6 + carrier / 14)
+    table = labelled(late, date=when, carrier=np.char.add("c", carrier.astype(str)), distance=rng.gamma(3, 300, n))
+    learned, held_out = table[~autumn], table[autumn].reset_index(drop=True)
+    share = (learned[TARGET] == "bad").mean()
+    constant = -np.log(np.where(held_out[TARGET] == "bad", share, 1 - share)).mean()
+    assert loss_of(learned, held_out) <= constant
+
+
+def unlikely(n=30_000, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.01
+    return rng, y, rng.normal(y * 1.0, 1)
+
+
+@pytest.mark.parametrize("options", [{}, {"judge": False}, {"learner": "aode"}], ids=str)
+def test_a_flag_that_was_always_false(options):
+    _, y, x = unlikely()
+    model = train(labelled(y, recalled=np.zeros(len(y), bool), x=x), **options)
+    p = probabilities(model, pd.DataFrame({"recalled": [True, None], "x": [0.0, 0.0]}))["bad"]
+    assert p[0] == pytest.approx(p[1], rel=1e-6)
+    assert p[0] <= 0.01
+
+
+def test_a_flag_whose_true_rows_are_all_forgotten():
+    rng, y, x = unlikely()
+    table = labelled(y, recalled=rng.random(len(y)) < 0.3, x=x)
+    model = train(table, judge=False)
+    model.forget(table[table.recalled])
+    p = probabilities(model, pd.DataFrame({"recalled": [True, None], "x": [0.0, 0.0]}))["bad"]
+    assert p[0] == pytest.approx(p[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("options", [{}, {"judge": False, "structure": "tan"}], ids=str)
+def test_two_levels_that_never_came_together(options):
+    rng = np.random.default_rng(1)
+    y = rng.random(40_000) < 0.01
+    city = rng.integers(0, 8, len(y))
+    zone = np.where(rng.random(len(y)) < np.where(y, 0.5, 0.02), (city + 1) % 8, city)
+    names = {"city": np.char.add("c", city.astype(str)), "zone": np.char.add("z", zone.astype(str))}
+    model = train(labelled(y, **names, x=rng.normal(y * 0.7, 1)), **options)
+    p = probabilities(model, pd.DataFrame({"city": ["c0"], "zone": ["z4"], "x": [0.0]}))["bad"]
+    assert p[0] <= 0.010 * NEAR
+
+
+OF_EVERYONE = [name for name in TABLES if name != "few rows"]
+
+
+@pytest.mark.parametrize("share", [0.353, 0.01])
+def test_the_mean_probability_is_the_share(share):
+    rng = np.random.default_rng(7)
+    n = 24_000
+    y = rng.random(n) < share
+    x = rng.normal(y * 1.0, 1)
+    columns = {f"copy {i}": x + rng.normal(0, 0.3, n) for i in range(5)}
+    table = labelled(y, **columns, c=rng.choice(list("pqr"), n))
+    p = probabilities(train(table[:12_000]), table[12_000:].reset_index(drop=True))["bad"]
+    own = y[12_000:]
+    error = np.std(own - p.to_numpy()) / np.sqrt(len(own))
+    assert abs(p.mean() - own.mean()) <= max(0.03 * own.mean(), 2 * error)
