@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import deciban
+from deciban.errors import DecibanWarning
 from tests.relations.cases import probabilities, train
 from tests.relations.tables import TABLES, TARGET
 
@@ -101,6 +103,19 @@ def test_two_levels_that_never_came_together(options):
     model = train(labelled(y, **names, x=rng.normal(y * 0.7, 1)), **options)
     p = probabilities(model, pd.DataFrame({"city": ["c0"], "zone": ["z4"], "x": [0.0]}))["bad"]
     assert p[0] <= 0.010 * NEAR
+
+
+def test_survey_weights_have_no_unit():
+    rng = np.random.default_rng(5)
+    y = rng.random(1200) < 0.3
+    signal = labelled(y, a=rng.normal(y * 1.0, 1), b=rng.choice(list("pqrst"), 1200), w=1000.0)
+    noise = labelled(y, w=1000.0, **{f"n{i}": rng.normal(0, 1, 1200) for i in range(30)})
+    for table, options in ((signal, {}), (noise, {"judge": False})):
+        learned, held_out = table[:600], table[600:].reset_index(drop=True)
+        right = loss_of(learned.drop(columns="w"), held_out, **options)
+        assert loss_of(learned, held_out, survey_weights="w", **options) <= right * NEAR
+        with pytest.warns(DecibanWarning, match="survey"):
+            deciban.train(learned, target=TARGET, weights="w", **options)
 
 
 OF_EVERYONE = [name for name in TABLES if name != "few rows"]

@@ -22,8 +22,11 @@ from deciban.export.portable import Document, Term
 from deciban.model.columns import split_levels
 from deciban.model.output_frames import to_labels
 from deciban.scores.calibration import MAX_LOG_ODDS
-from deciban.scores.gaussian_forms import MAX_EVIDENCE
 from deciban.scores.posterior import NEAR_ONE_LOG_PROBABILITY
+from deciban.spellings import spell_level
+
+EMPTY_LEVEL = "\0"
+"""The input that stands for the level '', which some tables have: an empty text is a missing value."""
 
 MAX_TABLE_COMBINATIONS = 1 << 22
 """Largest number of combinations of the levels of joined columns."""
@@ -154,8 +157,8 @@ class OnnxWriter:
             scores = g.where(g.constant(shares == 0), mixed, scores)
         weight = np.array([[term["weight"]] for term in terms])
         if (weight != 1).any():
-            weighted = g.call("Max", scores, -MAX_EVIDENCE) * weight
-            scores = g.where(g.constant(weight == 1), scores, weighted)
+            impossible = np.where(weight > 0, -np.inf, 0.0)
+            scores = g.where(g.call("Equal", scores, -np.inf), g.constant(impossible), scores * weight)
         offset = np.array([term["offset"] or [0.0] * self.K for term in terms])
         return self._sum_present(x, scores + offset if offset.any() else scores)
 
@@ -230,8 +233,9 @@ class OnnxWriter:
         """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
         g, x = self.graph, self.inputs[name]
         if not numeric:
-            codes = dict.fromkeys(["", *self.document["markers"]], missing)
-            codes |= {level: v for v, level in enumerate(levels) if level not in self.document["markers"]}
+            spelt = {text: v for v, level in enumerate(levels) for text in spell_level(level, levels)}
+            codes = spelt | dict.fromkeys(["", *self.document["markers"]], missing)
+            codes |= {EMPTY_LEVEL: spelt.get("", unseen)}
             keys, values = list(codes), list(codes.values())
             return g.call(
                 "LabelEncoder", x, domain="ai.onnx.ml", keys_strings=keys, values_int64s=values, default_int64=unseen

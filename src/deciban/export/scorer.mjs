@@ -1,7 +1,10 @@
 // Scores and explains rows by a model that deciban exported; docs/export-json.md describes the document.
 // A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
-const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
-const MISSING_NUMBERS = new Set(["", "None", "-", "."]), BOOLEANS = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
+const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_LOG_ODDS = 1e100;
+const MISSING_NUMBERS = new Set(["", "None", "-", "."]), WORDS = [["true", "yes"], ["false", "no"]];
+const SHORT_WORDS = [["t", "y", "1", "1.0"], ["f", "n", "0", "0.0"]]; // truth values where every level is one
+const cases = (words) => words.flatMap((w) => [w, w[0].toUpperCase() + w.slice(1), w.toUpperCase()]);
+const LONG_TRUTHS = WORDS.map(cases), TRUTHS = LONG_TRUTHS.map((words, i) => [...words, ...cases(SHORT_WORDS[i])]);
 const PARTS = {
   month: (date) => String(date.getUTCMonth() + 1).padStart(2, "0"),
   weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
@@ -12,9 +15,15 @@ const ISO = /^(?=\d)(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(:[0-5]\
 const finite = (numbers) => numbers.map((x) => (x === null ? -Infinity : x)); // null is −∞
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
-const spell = (x) => // the texts that a level of a value may have, the likeliest first
-  [String(x), ...(typeof x === "number" ? [`${x}.0`] : BOOLEANS.find((each) => each.includes(String(x))) ?? [])];
-const product = (lists) => lists.reduce((heads, list) => heads.flatMap((head) => list.map((x) => [...head, x])), [[]]);
+const isFlag = (levels) => levels.every((level) => TRUTHS.some((words) => words.includes(level)));
+function findLevel(x, levels, flag) { // the level that a value stands for: its text, else the one of the same value
+  const text = String(x), stem = /^-?[0-9]+(\.0)?$/.test(text) ? text.replace(/\.0$/, "") : null;
+  if (levels.has(text)) return text;
+  const words = (flag ? TRUTHS : LONG_TRUTHS).find((each) => each.includes(text));
+  const known = (words ?? (stem === null ? [] : [stem, `${stem}.0`])).filter((each) => levels.has(each));
+  return new Set(known).size === 1 ? known[0] : text;
+}
+const split = (level) => level.split(" & ").map((part) => part.replace(/\\(.)/gs, "$1"));
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
 const logSumExp = (s, top = greatest(s)) => top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
@@ -51,7 +60,8 @@ const SCORES = {
       const mixed = logSumExp(s.map((v, k) => v + Math.log(t.shares[k])));
       s = s.map((v, k) => (t.shares[k] === 0 ? mixed : v));
     }
-    return s.map((v, k) => (t.weight === 1 ? v : t.weight * Math.max(v, -MAX_EVIDENCE)) + (t.offset?.[k] ?? 0));
+    const weigh = (v) => (v > -Infinity || t.weight > 0 ? t.weight * v : 0);
+    return s.map((v, k) => weigh(v) + (t.offset?.[k] ?? 0));
   },
   poisson: (t, x) => t.rate.map((rate) => {
     const deviance = x * (Math.log(x > 0 ? x : 1) - Math.log(rate > 0 ? rate : 1)) - x + rate;
@@ -77,6 +87,9 @@ export class Model {
     this.shift = old.map((p, k) => (p === -Infinity ? 0 : this.logPrior[k] - p));
     const named = terms.filter((t) => t.levels ?? t.words);
     this.places = new Map(named.map((t) => [t, new Map((t.levels ?? t.words).map((name, i) => [name, i]))]));
+    this.levels = new Map(terms.filter((t) => t.levels).map((t) => [t, this.features.get(t.feature).columns.map((_, i, all) =>
+      new Set(t.levels.map((level) => (all.length > 1 ? split(level)[i] : level))))]));
+    this.flags = new Map([...this.levels].map(([t, columns]) => [t, columns.map((each) => isFlag([...each]))]));
   }
   number(name, row) { // NaN where it is missing
     const { columns: [column], minimum = -Infinity } = this.features.get(name), value = row[column], x = Number(value);
@@ -87,11 +100,13 @@ export class Model {
   }
   level(t, row) { // its place; −1 where it is unseen, NaN where it is missing
     const { columns, part, numeric } = this.features.get(t.feature), cells = columns.map((column) => row[column]);
-    if (cells.some((cell) => isMissing(cell) || this.markers.has(cell))) return NaN;
+    const isNone = (cell, i) => numeric?.[i] && typeof cell === "string" && MISSING_NUMBERS.has(cell.trim());
+    if (cells.some((cell, i) => isMissing(cell) || this.markers.has(cell) || isNone(cell, i))) return NaN;
     if (part) return this.places.get(t).get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
-    const spellings = product(cells.map((cell, i) => spell(numeric[i] ? Number(cell) : cell)));
-    const join = (each) => (each.length > 1 ? each.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : each[0]);
-    const place = spellings.map((each) => this.places.get(t).get(join(each))).find((v) => v !== undefined) ?? -1;
+    const read = (cell, i) => (numeric[i] && !Number.isNaN(Number(cell)) ? Number(cell) : cell);
+    const found = cells.map((cell, i) => findLevel(read(cell, i), this.levels.get(t)[i], this.flags.get(t)[i]));
+    const name = found.length > 1 ? found.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : found[0];
+    const place = this.places.get(t).get(name) ?? -1;
     if (place >= 0 || this.document.unseen !== "error") return place;
     throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
   }

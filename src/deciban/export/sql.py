@@ -278,26 +278,24 @@ class Query:
     def _list_evidence(self, below: Sequence[Expression]) -> list[Expression]:
         """Return the evidence of each feature in decibans, for one class against another, and their log-odds.
 
-        It is NULL in rows with a value that is impossible in a class.
+        It is NULL in rows with a value that is impossible in one of these two.
         """
         if self.K < 2:
             raise InputError("evidence compares two classes, and this model has one")
         pair = self.options.pair
-        pick = self._pick_best(below) if pair is None else self._pick_pair(*pair)
+        pick = self._pick_best(below) if pair is None else lambda each: [each[k] for k in pair]
         factor = DECIBAN * (self.calibration or {}).get("t", 1.0)
-        possible = [e.negate(e.is_one(e.column(f"deciban_i{k}"))) for k in sorted(self.impossible)]
+        flags = [e.column(f"deciban_i{k}") if k in self.impossible else e.number(0.0) for k in range(self.K)]
+        possible = [e.compare(flag, exp.EQ, e.number(0.0)) for flag in pick(flags)] if self.impossible else []
         values = []
         for j in range(len(self.written)):
-            value = e.multiply(e.number(factor), pick([e.or_zero(self.evidence.get((j, k))) for k in range(self.K)]))
+            terms = [e.or_zero(self.evidence.get((j, k))) for k in range(self.K)]
+            value = e.multiply(e.number(factor), e.minus(*pick(terms)))
             values.append(e.when((e.join_conditions(possible, exp.And), value)) if possible else value)
-        return [*values, e.multiply(e.number(DECIBAN), pick(below))]
+        return [*values, e.multiply(e.number(DECIBAN), e.minus(*pick(below)))]
 
-    def _pick_pair(self, k: int, l: int) -> Callable[[Sequence[Expression]], Expression]:
-        """Return the function that contrasts two given classes."""
-        return lambda each: e.minus(each[k], each[l])
-
-    def _pick_best(self, below: Sequence[Expression]) -> Callable[[Sequence[Expression]], Expression]:
-        """Return the function that contrasts the two most probable classes of each row."""
+    def _pick_best(self, below: Sequence[Expression]) -> Callable[[Sequence[Expression]], list[Expression]]:
+        """Return the function that picks the items of the two most probable classes of each row."""
         first = self.steps.let({"deciban_w": _find_first(below, e.number(0.0))})[0]
         rest = {
             f"deciban_q{k}": e.when((e.compare(first, exp.EQ, e.integer(k)), e.number(BELOW_ALL_SCORES)), otherwise=d)
@@ -307,12 +305,11 @@ class Query:
         best = self.steps.let({"deciban_b": self.speller.greatest(others)})[0]
         second = self.steps.let({"deciban_v": _find_first(others, best)})[0]
 
-        def pick(each: Sequence[Expression]) -> Expression:
-            chosen = [
+        def pick(each: Sequence[Expression]) -> list[Expression]:
+            return [
                 e.when(*((e.compare(which, exp.EQ, e.integer(k)), item) for k, item in enumerate(each)))
                 for which in (first, second)
             ]
-            return e.minus(chosen[0], chosen[1])
 
         return pick
 

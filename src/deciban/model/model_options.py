@@ -23,6 +23,7 @@ from deciban.model.learned_rows import LearnedRows
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import Source
+from deciban.spellings import find_level
 from deciban.text import Words
 
 if TYPE_CHECKING:
@@ -166,7 +167,8 @@ def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
         return ClassPrior(given)  # type: ignore[arg-type]
     try:
         shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given, strict=True))
-        named = {format_label(label): float(share) for label, share in shares.items()}
+        names = [str(label) for label in classes]
+        named = {find_level(format_label(label), names): float(share) for label, share in shares.items()}
     except (TypeError, ValueError):
         raise InputError(
             f"a prior is a name, or a share for each of the {len(classes)} classes; not {given!r}"

@@ -131,7 +131,7 @@ class TableSummariser:
         for what, name in (("target", self.target), ("weights", self.weights)):
             if name is not None:
                 check_column(source, name, f" for the {what}")
-        return check_columns(source, self.layout.readings(), False) | choose_label_readings(self.target, self.weights)
+        return check_columns(source, self.layout, False) | choose_label_readings(self.target, self.weights)
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
         """Return the rows of a block that have a class and a weight.

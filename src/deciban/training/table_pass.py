@@ -114,7 +114,7 @@ def fetch_sample(model: Model, source: Source, weights: str | None, allow_missin
     labels = choose_label_readings(model.target, weights)
     for name in labels:
         check_column(source, name)
-    wanted = check_columns(source, model._layout.readings(), allow_missing) | labels
+    wanted = check_columns(source, model._layout, allow_missing) | labels
     size = choose_sample_size(model._layout, 1)
     sample = sample_rows(source, wanted, model._layout, size)
     if sample.table is None:

@@ -126,7 +126,7 @@ def read_labelled_rows(
     known, read, labels = LevelEncoder(classes, column=target), 0, choose_label_readings(target, weights)
     for name in labels:
         check_column(source, name)
-    wanted = check_columns(source, matrices.layout.readings(), allow_missing) | labels
+    wanted = check_columns(source, matrices.layout, allow_missing) | labels
     for batches in row_blocks(source, wanted, matrices.layout):
         codes = np.concatenate([known.encode(batch.column(target)) for batch in batches])
         number = np.arange(read, read + len(codes))

@@ -203,7 +203,8 @@ def plan(
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
         if structure != "naive":
-            columns = add_cells(columns, head, target, get_plain_format(opened))
+            is_survey, plain = survey_weights is not None, get_plain_format(opened)
+            columns = add_cells(columns, head, target, weights, is_survey, plain)
     columns = columns if structure != "naive" else without_cells(columns)
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
