@@ -27,8 +27,11 @@ from deciban.scores import ScoreForm, Steps
 TINY = np.finfo(np.float64).tiny
 """The smallest normal double, in place of 0 where a logarithm or a quotient must be finite."""
 
-CUT_STEPS = 32
-"""The number of steps in a gap between values, to one of which a cut is rounded."""
+SMALLEST = np.nextafter(0.0, 1.0)
+"""The smallest double above 0."""
+
+CUT_STEPS = 64
+"""The least number of steps, powers of two, in a gap between values, to one of which a cut is rounded."""
 
 MAX_EXACT_INTEGER = 2.0**53
 """Sums of whole numbers up to this are exact in double precision."""
@@ -139,12 +142,11 @@ class Binned(Family):
 def _cut_between(low: Array, high: Array) -> NDArray[np.int64]:
     """Return the first cell above each cut, half-way between cells that end at `low` and begin at `high`.
 
-    The cut is rounded down by at most 1/`CUT_STEPS` of the gap, since short numbers are read, and looked up, easily.
+    The cut is rounded down by at most 2/`CUT_STEPS` of the gap, since short numbers are read, and looked up, easily.
     """
-    a, b = cell_numbers(low), cell_numbers(high)
-    step = np.frexp((b - a) / CUT_STEPS)[1]
-    middle = cell_numbers(low / 2 + high / 2)
-    return np.maximum(a, middle & -(np.int64(1) << np.maximum(step - 1, 0)))
+    middle, gap = low / 2 + high / 2, high / CUT_STEPS - low / CUT_STEPS
+    step = np.maximum(np.ldexp(1.0, np.frexp(gap)[1]), SMALLEST)
+    return cell_numbers(np.clip(np.floor(middle / step) * step, low, high))
 
 
 def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:
