@@ -54,6 +54,11 @@ class Assumption:
         """Whether the scores are log-probabilities of x."""
         return all(family.probabilistic for family in self.families)
 
+    def solve_log_prior(self, rows: Array) -> Array:
+        """Return ln π_k from the weight of each class's rows; 0 where scores are no log-probabilities."""
+        prior = self.prior.solve(rows)
+        return np.zeros(len(prior)) if not self.probabilistic and len(prior) > 1 else log(prior)
+
 
 def summarise_rows(
     assumption: Assumption,
@@ -136,8 +141,7 @@ class GenerativeModel(Scorer):
                 "the model has no scores that can be computed: its numbers, weights or pseudo-counts are too "
                 "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."
             )
-        no_prior = not self.assumption.probabilistic and len(prior) > 1
-        return Solved(prior, np.zeros(len(prior)) if no_prior else log(prior), forms, self.assumption.needs)
+        return Solved(prior, self.assumption.solve_log_prior(self.complete.rows), forms, self.assumption.needs)
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
         """Compute Σ w ln p(x, y) over rows, each of which has a known class (code ≥ 0) and a weight above zero."""

@@ -53,7 +53,7 @@ def test_the_map_is_fitted_to_scores_of_scikit_learns_folds():
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     model = deciban.GaussianNB().calibrated(X, y, "platt", folds=cv)
     L = cross_val_predict(deciban.GaussianNB(), X, y, cv=cv, method="predict_log_proba")
-    expected = fit_platt(L, np.unique(y, return_inverse=True)[1], np.ones(len(y)))
+    expected = fit_platt(L, np.unique(y, return_inverse=True)[1], np.ones(len(y)), np.log(model.class_prior_))
     np.testing.assert_allclose(model.calibration_.map.bias, expected.bias, atol=1e-6)
     assert model.calibration_.map.slope == pytest.approx(expected.slope, rel=1e-6)
 

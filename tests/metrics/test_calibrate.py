@@ -35,6 +35,10 @@ def two_classes(n=400, seed=0, scale=0.4):
     return normalise(np.column_stack([np.zeros(n), score])), score, y
 
 
+def even(L):
+    return np.log(np.full(L.shape[1], 1 / L.shape[1]))
+
+
 def tilt(log_posterior, nats):
     """Add evidence for the second class, in nats."""
     return normalise(log_posterior + np.array([0.0, nats]))
@@ -52,7 +56,9 @@ def test_platts_fit_of_two_classes_is_scikit_learns(weighted):
     L, score, y = two_classes()
     w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
     theirs = _SigmoidCalibration().fit(score, y, w)
-    np.testing.assert_allclose(np.exp(fit_platt(L, y, w).apply(L))[:, 1], theirs.predict(score), atol=1e-6)
+    np.testing.assert_allclose(
+        np.exp(fit_platt(L, y, w, even(L)).apply(L, even(L)))[:, 1], theirs.predict(score), atol=1e-6
+    )
 
 
 def test_temperature_by_maximum_likelihood_is_scikit_learns():
@@ -61,22 +67,26 @@ def test_temperature_by_maximum_likelihood_is_scikit_learns():
         pytest.skip("this scikit-learn has no temperature")
     L, y = several_classes()
     theirs = module._TemperatureScaling().fit(L, y)
-    assert fit_temperature(L, y, np.ones(len(y)), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
+    assert fit_temperature(L, y, np.ones(len(y)), even(L), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
 
 
 def test_scores_in_a_tiny_unit_are_calibrated_as_others_are():
     L, y = several_classes()
     w, scores = np.ones(len(y)), L - L.mean(axis=1, keepdims=True)
-    expected, found = fit_temperature(L, y, w).t, fit_temperature(normalise(1e-7 * scores), y, w).t
+    expected, found = (
+        fit_temperature(normalise(unit * scores), y, w, even(L), prior_rows=0.0).t for unit in (1, 1e-7)
+    )
     assert 1e-7 * found == pytest.approx(expected, rel=1e-5)
+    assert 1e-7 * fit_temperature(normalise(1e-7 * scores), y, w, even(L)).t == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_isotonic_is_scikit_learns_with_the_imagined_rows_at_the_ends(weighted):
     L, score, y = two_classes()
     w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
-    ends = [score.min()] * 2 + [score.max()] * 2
-    x, hit, weight = np.append(score, ends), np.append(y, [0, 1, 0, 1]), np.append(w, np.ones(4))
+    ends, share = [score.min()] * 2 + [score.max()] * 2, np.average(y, weights=w)
+    x, hit = np.append(score, ends), np.append(y, [0, 1, 0, 1])
+    weight = np.append(w, 2 * np.array([1 - share, share] * 2))
     theirs = IsotonicRegression().fit(x, hit, weight).predict(score)
     np.testing.assert_allclose(np.exp(fit_isotonic(L, y, w).apply(L))[:, 1], theirs, atol=1e-12)
 
@@ -96,7 +106,7 @@ def test_targets_add_up_and_without_imagined_rows_they_are_the_truth():
 def test_no_slope_and_biases_nearby_are_better_than_those_found():
     L, y = several_classes()
     w, aim = np.ones(len(y)), compute_targets(y, np.ones(len(y)), 4, 1.0)
-    found = fit_platt(L, y, w)
+    found = fit_platt(L, y, w, even(L))
 
     def loss(slope, bias):
         return -(aim * normalise(slope * L + bias)).sum()
@@ -112,7 +122,7 @@ def test_separable_rows_make_nothing_certain(K, far):
     y = np.arange(30) % K
     L = normalise(far * np.eye(K)[y])
     for fit in (fit_temperature, fit_platt, fit_isotonic):
-        mended = np.exp(fit(L, y, np.ones(30)).apply(L))
+        mended = np.exp(fit(L, y, np.ones(30), even(L)).apply(L, even(L)))
         assert 0.5 < mended[np.arange(30), y].min() <= mended[np.arange(30), y].max() < 1
 
 
@@ -120,8 +130,8 @@ def test_scores_that_tell_nothing_do_not_turn_round():
     rng = np.random.default_rng(0)
     L, y = normalise(rng.normal(0, 3, (200, 2))), rng.integers(0, 2, 200)
     against = np.where(L.argmax(axis=1) == y, 1 - y, y)
-    assert fit_temperature(L, against, np.ones(200)).t > 0
-    assert fit_platt(L, against, np.ones(200)).slope > 0
+    assert fit_temperature(L, against, np.ones(200), even(L)).t > 0
+    assert fit_platt(L, against, np.ones(200), even(L)).slope > 0
 
 
 def test_an_impossible_truth_is_mended_by_isotonic_alone():
@@ -129,18 +139,18 @@ def test_an_impossible_truth_is_mended_by_isotonic_alone():
     L = np.vstack([L, [[0.0, -np.inf]]])
     y = np.append(np.array([0, 1, 0] * 5), 1)
     w = np.ones(len(y))
-    assert np.isfinite(fit_temperature(L, y, w).t)
-    assert np.isfinite(fit_platt(L, y, w).bias).all()
+    assert np.isfinite(fit_temperature(L, y, w, even(L)).t)
+    assert np.isfinite(fit_platt(L, y, w, even(L)).bias).all()
     assert np.isfinite(fit_isotonic(L, y, w).apply(L)).all()
 
 
 def test_each_row_is_calibrated_by_the_other_folds():
     L, _, y = two_classes(90)
     fold = np.arange(90) % 3
-    found = apply_fold_maps(fit_without_each_fold("platt", L, y, np.ones(90), fold), L, fold)
+    found = apply_fold_maps(fit_without_each_fold("platt", L, y, np.ones(90), fold, even(L)), L, fold, even(L))
     for f in range(3):
-        rest = fit_platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
-        np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f]), atol=1e-6)
+        rest = fit_platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()), even(L))
+        np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f], even(L)), atol=1e-6)
 
 
 def test_auto_takes_the_simplest_map_that_serves():
@@ -148,9 +158,15 @@ def test_auto_takes_the_simplest_map_that_serves():
     prior = np.log(np.full(2, 0.5))
     cross_validated, _, y = two_classes(2000, seed=1, scale=1.0)
     tilted = tilt(cross_validated, 0.5)  # as they come true, by the way they were made
-    assert calibrate("auto", tilted, y, None, fold, prior).calibration is None
+    right = calibrate("auto", tilted, y, None, fold, prior + np.array([-0.25, 0.25])).calibration.map
+    assert right.t == pytest.approx(1, abs=0.1)
+    noise = normalise(np.random.default_rng(3).normal(0, 2, (2000, 2)))
+    assert calibrate("auto", noise, fold % 2, None, fold // 2, prior).calibration.map.t == 0
     L, _, y = two_classes(2000, scale=0.4)
-    assert calibrate("auto", tilt(L, 1.25), y, None, fold, prior).calibration.method == "temperature"
+    assert (
+        calibrate("auto", tilt(L, 0.5), y, None, fold, prior + np.array([-0.25, 0.25])).calibration.method
+        == "temperature"
+    )
     L, _, y = two_classes(2000, scale=0.4)
     assert calibrate("auto", tilt(L, -5.0), y, None, fold, prior).calibration.method == "platt"
     bent = normalise(np.column_stack([np.zeros(2000), (L[:, 1] - L[:, 0]) ** 3]))
@@ -223,7 +239,8 @@ def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
         plain = deciban.train(rows, target="diagnosis", calibrate="none")
         assert model.held_out.log_loss == pytest.approx(model.calibration.after)
         assert plain.held_out.log_loss == pytest.approx(model.calibration.before)
-        mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)))
+        log_prior = model.calibration.log_prior
+        mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)), log_prior)
         np.testing.assert_allclose(result, np.exp(mended), atol=1e-12)
     model.save(tmp_path / "m")
     again = deciban.load(tmp_path / "m")

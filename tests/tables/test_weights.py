@@ -10,6 +10,11 @@ import pytest
 
 import deciban
 from deciban.errors import DecibanWarning, InputError, SchemaError
+from deciban.model.table_summaries import merge_summaries
+from deciban.persistence.summary_bytes import dump_summary, load_summary
+from deciban.sources.source import open_source
+from deciban.training.table_pass import choose_sample_size, plan_summary
+from deciban.training.task import plan
 from tests.cli.terminal import call, done
 
 N = 240
@@ -158,6 +163,25 @@ def test_survey_weights_of_a_database_are_those_of_its_rows():
     assert_same(deciban.train(connection, table="t", target="y", **settings), learn(**settings))
 
 
+def test_parts_of_a_table_with_survey_weights_add_up_to_the_whole():
+    """As on machines of Spark: each part is counted where it lies, and its summary is sent as bytes."""
+    task = plan(TABLE, target="y", survey_weights="w")
+    counted = plan_summary(task, 5, choose_sample_size(task.layout, 1))
+    parts = [
+        load_summary(task.layout, dump_summary(counted.summarise(open_source(rows), i)))
+        for i, rows in enumerate((TABLE[:100], TABLE[100:]))
+    ]
+    total, folds = merge_summaries(*parts).total_and_folds
+    assert total.squares == pytest.approx([(TABLE.w[TABLE.y == label] ** 2).sum() for label in ("ill", "well")])
+    assert sum(fold.squares for fold in folds) == pytest.approx(total.squares)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_survey_weights_whose_squares_no_double_holds_are_refused(unit):
+    with pytest.raises(InputError, match="rescale"):
+        learn(TABLE.assign(w=TABLE.w * unit), survey_weights="w", judge=False)
+
+
 def test_counts_as_survey_weights_are_worse_than_none_on_noise():
     """Noise of weight 1 000 is learned as a thousand times as many rows: nothing is smoothed."""
     rng = np.random.default_rng(2)
@@ -201,7 +225,15 @@ def test_weights_that_look_like_those_of_a_survey_are_asked_about(weights, asks)
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"alpha": "auto"}, {"learner": "logistic", "C": 1.0}, {"blocks": [["x", "pay"]]}],
+    [
+        {},
+        {"alpha": "auto"},
+        {"structure": "tan"},
+        {"structure": "blocks"},
+        {"learner": "aode"},
+        {"learner": "logistic", "C": 1.0},
+        {"blocks": [["x", "pay"]]},
+    ],
     ids=str,
 )
 def test_a_row_of_weight_two_is_two_rows(settings):

@@ -159,7 +159,8 @@ MODEL_OPTIONS: Final = in_section(
 
 CALIBRATE: Final = choice(
     "--calibrate", "auto|temperature|platt|isotonic|none",
-    "Calibrate the probabilities on held-out rows; auto, the default: by the simplest map that is as good as any.",
+    "Calibrate the probabilities on held-out rows; "
+    "auto, the default: by a temperature, unless the class shares or another map are better.",
 )  # fmt: skip
 STRUCTURE: Final = choice(
     "--structure", "auto|naive|blocks|tan",

@@ -18,7 +18,7 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.export.onnx_builder import Graph, Tensor, TensorProto, check_input_name
-from deciban.export.portable import Document, Term
+from deciban.export.portable import Document, Term, find_line
 from deciban.model.columns import split_levels
 from deciban.model.output_frames import to_labels
 from deciban.scores.calibration import MAX_LOG_ODDS
@@ -211,10 +211,19 @@ class OnnxWriter:
         scores = to_array(term["scores"])
         table = np.zeros((scores.shape[1] + 1, scores.shape[2] + 1, self.K))
         table[:-1, :-1] = np.moveaxis(scores, 0, -1)
-        parent = self._find_cell(term["parent"], term["parent_cells"])
-        code = parent * np.int64(table.shape[1]) + self._find_cell(term["feature"], term["cells"])
+        parent = self._find_pair_cell(term["parent"], term["parent_cells"])
+        code = parent * np.int64(table.shape[1]) + self._find_pair_cell(term["feature"], term["cells"])
         found = self.graph.call("Gather", table.reshape(-1, self.K), code, axis=0)
         return self.graph.call("Squeeze", found, np.array([1]))
+
+    def _find_pair_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
+        """Return the number of the cell of a number or level; one more than all other levels for an unseen one."""
+        term = next((term for term in self.document["terms"] if term.get("feature") == name), None)
+        if term is None or "levels" not in term:
+            return self._find_cell(name, cells)
+        place, n = {cell: v for v, cell in enumerate(cells)}, len(cells)
+        of_code = np.array([*(place.get(level, n) for level in term["levels"]), n + 1, n + 1], dtype=np.int64)
+        return self.graph.call("Gather", of_code, self._find_cell(name, term["levels"]), axis=0)
 
     def _find_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
         """Return the number of the bin among n cuts, or of the level among n, rows × 1.
@@ -342,17 +351,14 @@ class OnnxWriter:
         g, c = self.graph, self.document["calibration"]
         if c is None:
             return claimed
-        match c["method"]:
-            case "temperature":
-                mapped = claimed * c["t"]
-            case "platt":
-                mapped = claimed * c["slope"] + np.array([c["bias"]])
-            case _:
-                mapped = self._apply_isotonic(claimed, c["curves"])
-        old, new = to_array(c["log_prior"]), to_array(self.document["log_prior"])
-        with np.errstate(invalid="ignore"):
-            shift = np.where(np.isneginf(old), 0.0, new - old)
-        moved = self._subtract_total(mapped) + shift[None, :]
+        old, new, line = to_array(c["log_prior"]), to_array(self.document["log_prior"]), find_line(self.document)
+        if line is None:
+            with np.errstate(invalid="ignore"):
+                shift = np.where(np.isneginf(old), 0.0, new - old)
+            moved = self._subtract_total(self._apply_isotonic(claimed, c["curves"])) + shift[None, :]
+        else:
+            scaled = claimed * line[0] if line[0] else g.where(g.is_nan(claimed), claimed, 0.0)
+            moved = scaled + to_array(line[1])[None, :]
         nothing = g.call("Equal", g.reduce("ReduceMax", moved, 1), -np.inf)
         return self._subtract_total(g.where(nothing, new[None, :], moved))
 

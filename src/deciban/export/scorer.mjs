@@ -84,6 +84,8 @@ export class Model {
     this.logPrior = finite(document.log_prior);
     const old = finite((calibration ?? document).log_prior);
     this.intercept = old.map((p, k) => p + bias[k]);
+    this.slope = calibration?.t ?? calibration?.slope ?? 1; // of the evidence: the prior is not multiplied
+    this.lift = old.map((p) => (p === -Infinity ? p : (1 - this.slope) * p));
     this.shift = old.map((p, k) => (p === -Infinity ? 0 : this.logPrior[k] - p));
     const named = terms.filter((t) => t.levels ?? t.words);
     this.places = new Map(named.map((t) => [t, new Map((t.levels ?? t.words).map((name, i) => [name, i]))]));
@@ -153,11 +155,11 @@ export class Model {
     const top = greatest(each.map((p) => p.plain)), least = t.bound ? top - t.bound * have.length : -Infinity;
     return each.map((p) => ({ ...p, whole: Math.max(p.plain, least) }));
   }
-  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing
+  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing or unseen
     const levels = this.terms.find((t) => t.kind === "levels" && t.feature === name);
     const x = levels ? this.level(levels, row) : this.number(name, row);
     const place = levels ? cells.indexOf(levels.levels[x]) : cells.filter((cut) => cut <= x).length;
-    return Number.isNaN(x) ? x : place < 0 ? cells.length : place;
+    return Number.isNaN(x) || (levels && x < 0) ? NaN : place < 0 ? cells.length : place;
   }
   score(t, row) { // of each class; 0 for a missing value
     const { kind, feature } = t, zeros = this.classes.map(() => 0);
@@ -173,13 +175,10 @@ export class Model {
     const joint = this.intercept.map((b, k) => b + sum(terms.map((s) => s[k])));
     const claimed = normalise(greatest(joint) === -Infinity ? this.intercept : joint);
     if (!c) return claimed;
-    const map = {
-      temperature: (s) => c.t * s,
-      platt: (s, k) => c.slope * s + c.bias[k],
-      isotonic: (_, k) => logSigmoid(claimed.length > 2 ? interpolate(logOdds(claimed, k), c.curves[k])
-        : (k ? 1 : -1) * interpolate(logOdds(claimed, 1), c.curves[0])),
-    }[c.method];
-    const moved = normalise(claimed.map(map)).map((s, k) => s + this.shift[k]);
+    const line = (s, k) => (this.slope ? this.slope * s : 0) + (c.bias?.[k] ?? 0) + this.lift[k];
+    const bend = (_, k) => logSigmoid(claimed.length > 2 ? interpolate(logOdds(claimed, k), c.curves[k])
+      : (k ? 1 : -1) * interpolate(logOdds(claimed, 1), c.curves[0]));
+    const moved = normalise(claimed.map(c.curves ? bend : line)).map((s, k) => s + this.shift[k]);
     return normalise(greatest(moved) === -Infinity ? this.logPrior : moved);
   }
   predict(row) { // the most probable class, its probability, and all probabilities in the order of `classes`
@@ -207,14 +206,18 @@ export class Model {
       const s = this.score(t, row);
       add(t.kind === "constant" ? extras : found, t.feature ?? t.name, s[k] - s[l]);
       if (t.kind === "text") words.push(...this.words(t, row).map(({ word, scores }) =>
-        ({ column: t.feature, word, decibans: (scores[k] - scores[l]) * DECIBAN * (c?.t ?? 1) })));
+        ({ column: t.feature, word, decibans: (scores[k] - scores[l]) * DECIBAN })));
     }
-    const list = (map) => [...map].map(([name, value]) => ({ name, decibans: value * (c?.t ?? 1) * DECIBAN }));
-    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0), moved = this.shift[k] - this.shift[l];
-    const prior = ((c?.t ?? 1) * (this.logPrior[k] - this.logPrior[l] - moved) + moved) * DECIBAN;
-    const added = prior + sum([...evidence, ...others].map((x) => x.decibans)), isLinear = !c || c.t !== undefined;
-    const total = isLinear ? added : (post[k] - post[l]) * DECIBAN; // NaN where both classes are impossible
-    if (!isLinear) others.push({ name: "calibration", decibans: total - added });
+    const prior = (this.logPrior[k] - this.logPrior[l]) * DECIBAN, odds = (post[k] - post[l]) * DECIBAN;
+    const claimed = DECIBAN * (sum([...found.values()]) + sum([...extras.values()])), ratio = (odds - prior) / claimed;
+    const factor = !c?.curves ? this.slope : Number.isFinite(ratio) ? Math.min(Math.max(ratio, 0), 1) : 1;
+    const scale = (x) => (factor ? factor * x : 0);
+    const list = (map) => [...map].map(([name, value]) => ({ name, decibans: scale(value * DECIBAN) }));
+    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0);
+    for (const each of words) each.decibans = scale(each.decibans);
+    const added = prior + sum([...evidence, ...others].map((x) => x.decibans)), isPlain = !c || c.t !== undefined;
+    const total = isPlain ? added : odds; // NaN where both classes are impossible
+    if (!isPlain) others.push({ name: "calibration", decibans: total - added });
     return { for: this.classes[k], against: this.classes[l], prior, evidence, extras: others, words, total };
   }
 }

@@ -195,10 +195,12 @@ class LevelTerm:
         """Return the SQL expression of the index in `cells`, the levels that a table of pairs counts separately.
 
         It is read from the joined column, or computed by a CASE: len(cells) for other levels, len(cells) + 1 where
-        the level is missing.
+        the level is missing or not known.
         """
-        other, missing = e.integer(len(cells)), (self.is_missing(), e.integer(len(cells) + 1))
+        unseen = e.integer(len(cells) + 1)
         if joined is not None:
-            return exp.Coalesce(this=joined, expressions=[e.when(missing, otherwise=other)])
+            return exp.Coalesce(this=joined, expressions=[unseen])
         known = [(self.match([cell]), e.integer(n)) for n, cell in enumerate(cells) if cell in self.known]
-        return e.when(missing, *known, otherwise=other)
+        others = [level for level in self.known if level not in cells]
+        rest = [(self.match(others), e.integer(len(cells)))] if others else []
+        return e.when(*known, *rest, otherwise=unseen) if known or rest else unseen

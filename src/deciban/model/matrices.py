@@ -93,7 +93,7 @@ class Matrices:
         return [*dense, *([self._convert_text(i, text, batches)] for i, text in enumerate(self.layout.texts))]
 
     def _find_cells(self, feature: Feature, read: Mapping[tuple[bool, str], NDArray[Any]]) -> NDArray[np.int16]:
-        """Return the cell of each row's number or level, −1 where it is missing; see `Column.cells`."""
+        """Return the cell of each row's number or level, −1 for a missing or unseen one; see `Column.cells`."""
         cells, codes = self.layout.cells[feature.column], read.get((True, feature.name))
         if codes is None:
             numbers = read[False, feature.name]
@@ -104,7 +104,7 @@ class Matrices:
         place = {name: v for v, name in enumerate(cells)}
         names = next(names for own, names in zip(self.layout.levels, self.names) if own.name == feature.name)
         of_code = [place.get(name, len(cells)) for name in names.list]
-        return np.array([*of_code, len(cells), -1], dtype=np.int16)[codes]
+        return np.array([*of_code, -1, -1], dtype=np.int16)[codes]
 
     def _convert_text(self, i: int, feature: Feature, batches: Sequence[Any]) -> Any:
         """Return the documents of a column, or with vocabularies the matrix of their words."""

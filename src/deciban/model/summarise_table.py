@@ -184,7 +184,8 @@ class TableSummariser:
         self.rows = np.pad(self.rows, (0, K - len(self.rows))) + weight
         self.squares = np.pad(self.squares, (0, K - len(self.squares)))
         if self.survey and rows.weight is not None:
-            self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
+            with np.errstate(over="ignore"):  # refused in `ledger_by_fold`
+                self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
         parts = self._summarise_blocks(rows, codes, K)
         if self.sums is not None:  # classes that were met later are empty so far
             sums = (a if a.n_classes == K else a.map_classes(np.arange(a.n_classes), K) for a in self.sums)
@@ -271,6 +272,8 @@ class TableSummariser:
         names = {self.classes.list[k]: k for k in known}
         labels = sort_classes(names)
         index = np.array([names[label] * F + f for label in labels for f in range(F)], dtype=np.intp)
+        if self.survey and not (np.isfinite(self.squares) & (self.squares > 0))[self.rows > 0].all():
+            raise InputError(f"survey weights of {self.weights!r} have squares beyond a double. Hint: rescale them")
         texts = []
         while self.word_counters:
             vocabulary, bags = self.word_counters.pop(0).bags(len(self.rows))  # frees the counter's memory

@@ -23,7 +23,7 @@ MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 """The smallest number above zero."""
 
 MIN_SLOPE, MAX_SLOPE = 1e-9, 1e9
-"""Bounds of a temperature and of the slope of a Platt map."""
+"""Bounds of the slope of a Platt map; a temperature may be 0."""
 
 MAX_BIAS_NATS = 1e9
 """Largest bias of a calibration map, in nats."""
@@ -264,7 +264,7 @@ def _read_map(section: Section, K: int) -> CalibrationMap:
     """Read the map of a calibration by its method."""
     match section.text("method", among=["temperature", "platt", "isotonic"]):
         case "temperature":
-            return Temperature(section.number("t", minimum=MIN_SLOPE, maximum=MAX_SLOPE))
+            return Temperature(section.number("t", minimum=0.0, maximum=MAX_SLOPE))
         case "platt":
             bias = section.floats("bias", (K,), minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
             return Platt(section.number("slope", minimum=MIN_SLOPE, maximum=MAX_SLOPE), bias)

@@ -1,11 +1,12 @@
 """Calibration maps from predicted to calibrated probabilities: temperature, Platt's, isotonic.
 
-A map takes ln p(k|x), n×K, and returns ln p(k|x): it is monotone in the probability of each class, and its
-probabilities add up to one.
+A map takes ln p(k|x), n×K, and the ln π_k in them, and returns ln p(k|x): it is monotone in the probability of each
+class, and its probabilities add up to one. Temperature and Platt scaling multiply ln p(x|k), not the prior: without
+evidence the temperature gives the prior, and at t = 0 it gives the prior whatever the evidence.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,38 +21,52 @@ MAX_LOG_ODDS = 1e100
 """Log-odds beyond this, including ±∞, are clipped to it."""
 
 
+def scale_evidence(slope: float, log_posterior: Array, log_prior: Array, bias: Array | float = 0.0) -> Array:
+    """Return slope · ln p(x|k) + ln π_k + bias_k, normalised, from ln p(k|x) under π; slope 0 takes no evidence."""
+    evidence = log_posterior - np.where(np.isneginf(log_prior), 0.0, log_prior)
+    return normalise((slope * evidence if slope else np.zeros_like(evidence)) + (log_prior + bias))
+
+
 @dataclass(frozen=True)
 class Temperature:
-    """Temperature scaling: p(k|x)^t, normalised, so that all evidence is multiplied by t.
+    """Temperature scaling: π_k · p(x|k)^t, normalised, so that all evidence is multiplied by t, but not the prior.
 
-    The temperature of Guo et al. (2017) is 1/t.
+    The temperature of Guo et al. (2017) is 1/t. At t = 0 the probabilities are the prior: the shares of the classes.
 
-    >>> np.exp(Temperature(0.5).apply(np.log([[0.9, 0.1]]))).round(6).tolist()
-    [[0.75, 0.25]]
+    >>> half = Temperature(0.5).apply(np.log([[0.9, 0.1], [0.5, 0.5]]), np.log([0.5, 0.5]))
+    >>> np.exp(half).round(6).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
     """
 
     t: float
     method: ClassVar[str] = "temperature"
 
-    def apply(self, log_posterior: Array) -> Array:
-        """Return t · ln p(k|x), normalised."""
-        return normalise(self.t * log_posterior)
+    @property
+    def slope(self) -> float:
+        """The factor of all evidence, t."""
+        return self.t
+
+    def apply(self, log_posterior: Array, log_prior: Array) -> Array:
+        """Return t · ln p(x|k) + ln π_k, normalised."""
+        return scale_evidence(self.t, log_posterior, log_prior)
 
     def __str__(self) -> str:
+        if not self.t:
+            return "no better than guessing: the probabilities are the shares of the classes, whatever the evidence"
         return f"temperature: all evidence counts {self.t:.3g} times as much"
 
 
 @dataclass(frozen=True, eq=False)
 class Platt:
-    """Platt scaling: slope · ln p(k|x) + bias_k, normalised; for two classes linear in the log-odds (Platt 1999)."""
+    """Platt scaling: slope · ln p(x|k) + ln π_k + bias_k, normalised; for two classes a line (Platt 1999)."""
 
     slope: float
     bias: Array
     method: ClassVar[str] = "platt"
 
-    def apply(self, log_posterior: Array) -> Array:
-        """Return slope · ln p(k|x) + bias_k, normalised."""
-        return normalise(self.slope * log_posterior + self.bias)
+    def apply(self, log_posterior: Array, log_prior: Array) -> Array:
+        """Return slope · ln p(x|k) + ln π_k + bias_k, normalised."""
+        return scale_evidence(self.slope, log_posterior, log_prior, self.bias)
 
     def __str__(self) -> str:
         return f"platt: all evidence counts {self.slope:.3g} times as much, and each class has a bias"
@@ -70,8 +85,8 @@ class Isotonic:
     true: Array
     method: ClassVar[str] = "isotonic"
 
-    def apply(self, log_posterior: Array) -> Array:
-        """Return ln p̂(k|x) of each class's curve, normalised."""
+    def apply(self, log_posterior: Array, log_prior: Array | None = None) -> Array:
+        """Return ln p̂(k|x) of each class's curve, normalised; the prior is in ln p(k|x) alone."""
         K = log_posterior.shape[1]
         if K == 2:
             second = self._interpolate(0, clip_log_odds(log_posterior, 1))
@@ -113,12 +128,17 @@ class Calibration:
         """The method: temperature, platt or isotonic."""
         return self.map.method
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the probabilities are the class prior, whatever the evidence."""
+        return isinstance(self.map, Temperature) and not self.map.t
+
     def apply(self, log_posterior: Array, log_prior: Array) -> Array:
         """Return calibrated ln p under the prior π', from ln p(k|x) under π, the prior of the fit: p' ∝ p · π'/π.
 
         It is π' where no class is possible.
         """
-        calibrated = self.map.apply(log_posterior)
+        calibrated = self.map.apply(log_posterior, self.log_prior)
         shift = self.shift(log_prior)
         if not shift.any():
             return calibrated
@@ -138,17 +158,12 @@ class Calibration:
 
     def line(self, log_prior: Array) -> tuple[float, Array]:
         """Return the factor of ln p(x|k) and the term of each class added to it; refuse an isotonic map."""
-        match self.map:
-            case Temperature(t):
-                slope, bias = t, np.zeros(len(log_prior))
-            case Platt(slope, bias):
-                pass
-            case _:
-                raise UndefinedError(
-                    "an isotonic calibration bends the scores, so they have no weights. "
-                    "Hint: calibrate by 'temperature' or 'platt'; explain(X) gives the evidence of each feature"
-                )
-        return slope, slope * self.log_prior + bias + self.shift(log_prior)
+        if isinstance(self.map, Isotonic):
+            raise UndefinedError(
+                "an isotonic calibration bends the scores, so they have no weights. "
+                "Hint: calibrate by 'temperature' or 'platt'; explain(X) gives the evidence of each feature"
+            )
+        return self.map.slope, self.log_prior + getattr(self.map, "bias", 0.0) + self.shift(log_prior)
 
     def __str__(self) -> str:
         if np.isnan(self.after):
@@ -173,23 +188,33 @@ def calibrate_explanation(
     l: NDArray[np.intp],
     log_odds: Array,
 ) -> Explanation:
-    """Return the explanation of a model under `log_prior` after calibration.
+    """Return the explanation of a model after calibration, so that the total is `log_odds` (in nats), of k against l.
 
-    With a temperature all entries are multiplied by t, except the change of the prior since the fit; otherwise the
-    entry "calibration" is what the map adds, so that the total is `log_odds` (in nats), of class k against l.
+    All evidence is multiplied by one factor, which is t, Platt's slope, or of an isotonic map a number from 0 to 1
+    for each row. The prior is not; the entry "calibration" is what else the map adds.
     """
-    shift = by.shift(log_prior)
-    with np.errstate(invalid="ignore"):  # an impossible class: −∞ − −∞ has no value
-        moved = (shift[k] - shift[l]) * DECIBAN
-        prior = explanation.prior - moved
-        if isinstance(by.map, Temperature):
-            t = by.map.t
-            extras = {name: t * value for name, value in explanation.extras.items()}
-            evidence, total = explanation.evidence * t, t * (explanation.total - moved) + moved
-            return replace(explanation, evidence=evidence, prior=t * prior + moved, total=total, extras=extras)
-        total = log_odds * DECIBAN
-        added = np.where(total == explanation.total, 0.0, total - explanation.total)  # ∞ stays ∞
-    return replace(explanation, total=total, extras={**explanation.extras, "calibration": added})
+    with np.errstate(invalid="ignore", divide="ignore"):  # impossible classes, rows without evidence
+        total, prior = log_odds * DECIBAN, explanation.prior
+        if isinstance(by.map, Isotonic):
+            ratio = (total - prior) / (explanation.total - prior)
+            factor = np.where(np.isfinite(ratio), np.clip(ratio, 0.0, 1.0), 1.0)
+        else:
+            factor = np.full(len(total), by.map.slope)
+        evidence = scale_rows(explanation.evidence, factor)
+        extras = {name: scale_rows(value, factor) for name, value in explanation.extras.items()}
+        explained = prior + scale_rows(explanation.total - prior, factor)
+        added = np.where(total == explained, 0.0, total - explained)  # ∞ stays ∞
+    if isinstance(by.map, Temperature):
+        return replace(explanation, evidence=evidence, total=explained, extras=extras)
+    return replace(explanation, evidence=evidence, total=total, extras={**extras, "calibration": added})
+
+
+def scale_rows(values: Any, factor: Array) -> Any:
+    """Return dense or sparse rows, or one value a row, times the factor of each row; a factor of 0 gives 0."""
+    if hasattr(values, "tocsr"):
+        return values.multiply(factor[:, None]).tocsr()
+    by_row = factor.reshape(-1, *[1] * (values.ndim - 1))
+    return np.where(by_row == 0, 0.0, by_row * values)
 
 
 def clip_log_odds(log_posterior: Array, k: int) -> Array:

@@ -112,13 +112,11 @@ def evaluate(
         return _evaluate_model(model, opened, weights, survey_weights is not None, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
-    settings = {"structure": "auto", **check_settings("evaluate", settings)}
+    settings = {"structure": "auto", "survey_weights": survey_weights, **check_settings("evaluate", settings)}
     refuse_independence(settings.get("learner"), settings["structure"])
     if split.folds is None or split.order is not None:
         settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
-    task = split.plan(
-        source, target=target, sql=sql, spark=spark, weights=weights, survey_weights=survey_weights, **settings
-    )
+    task = split.plan(source, target=target, sql=sql, spark=spark, weights=weights, **settings)
     if distributed_base(task.source) is not None:
         return _evaluate_parts(task, split, check_method(calibrate, "auto"))
     _check_split(split, check_method(calibrate))
@@ -264,13 +262,14 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
     models = list(learn(trained.task, trained.folds, trained.sample))
     fitted = None if method is None else trained.score_sample(models).calibrate(method, trained.task.options.prior)
     maps = {} if fitted is None else fitted.fold_maps
+    log_prior = None if fitted is None or fitted.calibration is None else fitted.calibration.log_prior
     card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = table_folds.score_out_of_fold(models, assigned, "log_posterior")
         if len(scored.rows.codes):
             assert scored.rows.fold is not None
-            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold))
+            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold, log_prior))
     words = split.describe(assignment.n_folds) + describe_map(fitted and fitted.calibration)
     chosen = Counter(model.choice for model in models if model is not None and model.choice)
     if chosen:

@@ -34,6 +34,7 @@ from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
+from deciban.scores.score_form import log
 from deciban.text import Words, keep_known_words
 from deciban.training.column_roles import decide
 from deciban.training.structure import without_cells
@@ -265,17 +266,20 @@ def calibrate_rows(
     """Fit a calibration to ln p(k|x) of rows that were each scored by a model without their fold.
 
     Of a row whose own class that model did not know (`known`, n×K) nothing is learned. Without a method, or with
-    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows;
-    where none is given, ln π_k = 0, with which the calibration cannot be used under another prior, nor in a model.
-    A fixed `prior` has the shares of the classes for which it is fitted.
+    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows; where
+    none is given, that of the shares of the classes among the rows. A fixed `prior` has the shares for which it is
+    fitted.
     """
     is_known = known[np.arange(len(rows.codes)), rows.codes]
     if method is None or (method == "auto" and not is_known.any()):
         return CalibrationResult(None, log_posterior)
     assert rows.fold is not None
     truth = np.where(is_known, rows.codes, -1)
-    log_prior = np.zeros(log_posterior.shape[1]) if log_prior is None else log_prior
-    shares = None if prior is None else prior.fixed_shares(len(log_prior))
+    K = log_posterior.shape[1]
+    shares = None if prior is None else prior.fixed_shares(K)
+    if log_prior is None:
+        counted = np.bincount(rows.codes, weights=rows.weight, minlength=K)
+        log_prior = log(counted / counted.sum() if shares is None else np.asarray(shares, dtype=np.float64))
     return calibrate(method, log_posterior, truth, rows.weight, rows.fold, log_prior, shares)
 
 

@@ -122,8 +122,8 @@ def train(
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
-        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by the
-        simplest map that is as good as any, which may be none. None: 'auto' with `judge`, else 'none'.
+        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by a
+        temperature, unless the class shares or another map are better. None: 'auto' with `judge`, else 'none'.
     alpha : float or 'auto'
         The pseudo-count added to every count of a level, bin, rate and word; 'auto': the one with the largest
         marginal likelihood (`Model.pseudo_counts`).
@@ -156,18 +156,20 @@ def train(
     given = {name: value for name, value in locals().items() if name not in ("judge", "calibrate", "progress")}
     method = check_method(calibrate, "auto" if judge else None)
     refuse_independence(learner, structure)
+    choice = None
     if learner == "auto":
         choice = _choose_learner(plan(**given), progress)
         given |= {"learner": None, "C": "auto", "seconds": None, **choice.arguments}
-        model = train(**given, judge=judge, calibrate=calibrate, progress=progress)
-        if model.held_out is not None:
-            model.held_out = replace(model.held_out, measured=f"{model.held_out.measured}; {choice}")
-        return model
+        structure = given["structure"]
+        method = "shares" if choice.is_constant and calibrate in (None, "auto") else method
     has_pairs = like is not None and bool(like._layout.cells)
     task = plan(**{**given, "structure": structure if judge or structure != "auto" or has_pairs else "naive"})
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
-    return trained.model
+    model = trained.model
+    if choice is not None and model.held_out is not None:
+        model.held_out = replace(model.held_out, measured=f"{model.held_out.measured}; {choice}")
+    return model
 
 
 def _choose_learner(task: Task, progress: Progress | None) -> Any:
