@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import moments, value_counts
+from deciban.kernels import moments
 from deciban.kernels.execution import MIN_KERNEL_STEPS, part_of_work
 from deciban.ledger import Grid, Moments, Needs
 from deciban.ledger.grid import MAX_FILLED_CELLS, cell_numbers
-from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, remove_values, tables
+from tests.kernels.matrix import GRID, MOMENTS, assert_statistic, remove_values, tables
 from tests.laws.matrix import assert_same
 
 
@@ -118,7 +118,9 @@ def test_infinity_is_left_to_the_definition_and_the_largest_numbers_are_not():
     X, codes = np.array([[-np.finfo(float).max], [np.finfo(float).max], [1.0]]), np.zeros(3, np.int32)
     assert fast.summarise_by_kernel(moments, GRID, X, codes, None, 1) == Grid.of(X, codes, None, 1)
     for value in (np.inf, -np.inf):
-        assert fast.summarise_by_kernel(moments, GRID, np.vstack([X, [[value]]]), codes[[0, 0, 0, 0]], None, 1) is None
+        assert (
+            fast.summarise_by_kernel(moments, GRID, np.vstack([X, [[value]]]), codes[[0, 0, 0, 0]], None, 1) is None
+        )
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])

@@ -52,7 +52,9 @@ class Bins:
     def find_bins(self, part: Grid) -> NDArray[np.int64]:
         """Return the bin of each cell of a grid, the bins of all features in one sequence."""
         ranges = zip(pairwise(self.start.tolist()), pairwise(part.offset.tolist()))
-        mine = [a + j + self.first[a:b].searchsorted(part.cell[c:d], "right") for j, ((a, b), (c, d)) in enumerate(ranges)]
+        mine = [
+            a + j + self.first[a:b].searchsorted(part.cell[c:d], "right") for j, ((a, b), (c, d)) in enumerate(ranges)
+        ]
         return np.concatenate([np.zeros(0, dtype=np.int64), *mine])
 
     def counts(self, part: Grid) -> Levels:

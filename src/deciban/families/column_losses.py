@@ -94,13 +94,11 @@ def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
     return _loss_by_groups(scores, grid)
 
 
-def _loss_by_groups(
-    scores: Callable[[Array, Array, NDArray[np.intp]], tuple[Array, Array]], grid: Grid
-) -> Array:
+def _loss_by_groups(scores: Callable[[Array, Array, NDArray[np.intp]], tuple[Array, Array]], grid: Grid) -> Array:
     """Return the mean loss of each column, in groups of columns.
 
-    `scores` takes the bounds of cells and their columns, and returns ln n_k p(x|k) with all rows, and without one of that class and
-    cell.
+    `scores` takes the bounds of cells and their columns, and returns ln n_k p(x|k) with all rows, and without one of
+    that class and cell.
     """
     losses, first = [np.zeros(0)], 0
     for run in grid.runs():

@@ -114,7 +114,15 @@ def fill_levels(
 
 @kernel
 def count_column(
-    bits: Bits, codes: Codes, w: Array, skips: bool, row: int, shift: int, place: Places, cells: Bits, used: int,
+    bits: Bits,
+    codes: Codes,
+    w: Array,
+    skips: bool,
+    row: int,
+    shift: int,
+    place: Places,
+    cells: Bits,
+    used: int,
     count: Array,
 ) -> tuple[int, int]:
     """Add the weights of one column's numbers, given as bits, from `row` on to their rows of `count` (m×K).
@@ -124,11 +132,11 @@ def count_column(
     ±∞ or at NaN (unless it `skips` NaN); then the number of `used` cells. Rows of weight 0 are left out.
     """
     last, hash_shift = np.uint64(len(place) - 1), np.uint64(64 - int(np.log2(len(place))))
-    for p in range(used):
-        at = (np.uint64(cells[p]) * MULTIPLIER) >> hash_shift
+    for known in range(used):
+        at = (np.uint64(cells[known]) * MULTIPLIER) >> hash_shift
         while place[at] != NO_PLACE:
             at = (at + np.uint64(1)) & last
-        place[at] = p
+        place[at] = known
     for i in range(row, len(bits)):
         size = bits[i] & MAGNITUDE_MASK
         if size >= INFINITY_BITS:
