@@ -27,6 +27,9 @@ MAX_SPLIT = 1e290
 MAX_FINITE_WEIGHT = 1.797e308
 """The greatest weight of a row; a larger one is infinite."""
 
+GRID_ROWS = 3072
+"""The rows that the cells of a number's histogram are estimated from; few, since their values are read."""
+
 CENTRE_ROWS, BOUND_ROWS, MAX_BOUND_FACTOR = 20_480, 4096, 4096
 """The rows that centres and bounds of extremes are estimated from, and the most rows that one of the latter stands
 for."""
@@ -204,7 +207,7 @@ def nearest_edge(value: exp.Expression, low: float, high: float, bits: int) -> e
 
 def sample_numbers(rows: LabelledTable, column: str) -> exp.Select:
     """Return the statement of the different values v of the first rows."""
-    inner = rows.select_rows({"v": rows.number(column)}, learned=True).limit(CENTRE_ROWS)
+    inner = rows.select_rows({"v": rows.number(column)}, learned=True).limit(GRID_ROWS)
     return group_by(inner, ["v"], {})
 
 
