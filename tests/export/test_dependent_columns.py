@@ -87,7 +87,6 @@ def by_javascript(model, rows, folder):
 PLACES = {"file": by_file, "json": by_json, "sql": by_sql, "onnx": by_onnx, "javascript": by_javascript}
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_gives_its_posterior_elsewhere_or_is_refused(name, place, tmp_path):
@@ -103,7 +102,6 @@ def test_a_model_gives_its_posterior_elsewhere_or_is_refused(name, place, tmp_pa
     np.testing.assert_allclose(PLACES[place](model, rows, tmp_path), posterior(model, rows), rtol=0, atol=1e-9)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("n_levels", [40, 200])
 @pytest.mark.parametrize("place", PLACES)
 def test_an_unseen_level_is_no_level_of_the_rare_ones(place, n_levels, tmp_path):
@@ -130,7 +128,6 @@ def train_in_duckdb(**settings):
         return deciban.train(database, table="t", target="kind", **settings)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_table_of_a_database_gives_the_same_model(name):
     """Pairs of columns are not counted by a database: its rows are read where they are asked for, and only there."""

@@ -25,6 +25,7 @@ from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
 from deciban.scores.posterior import normalise
 from tests.tables import clinic
+from tests.thorough import thorough_beyond
 
 
 def two_classes(n=400, seed=0, scale=0.4):
@@ -325,8 +326,16 @@ def as_table(X, y):
     return {**{f"x{j}": column for j, column in enumerate(X.T)}, "state": y}
 
 
-@pytest.mark.parametrize("learner", ["bayes", "logistic"])
-@pytest.mark.parametrize("method", ["platt", "isotonic", "auto"])
+SLOW = "fits weights of many rows: three seconds"
+
+
+@pytest.mark.parametrize(
+    ("method", "learner"),
+    [
+        *((method, "bayes") for method in ("platt", "isotonic", "auto")),
+        *thorough_beyond(1, [(method, "logistic") for method in ("platt", "isotonic", "auto")], SLOW),
+    ],
+)
 def test_a_calibration_does_not_undo_the_prior_of_a_model(learner, method):
     """Few are sick where the model learns; the prior says that half are, as in the table that it is evaluated on."""
     train, test = as_table(*draw_patients(2000, 0.05, 0)), as_table(*draw_patients(4000, 0.5, 1))

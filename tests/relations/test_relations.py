@@ -13,7 +13,7 @@ from tests.relations.settings import SETTINGS, SLOW
 OPEN = frozenset(
     {
         "a class without rows", "a lone level of the common class",
-        "an empty row has the prior", "added and forgotten", "forgotten and added", "A + B − B, and B + A",
+        "added and forgotten", "forgotten and added", "A + B − B, and B + A",
     }
 )  # fmt: skip
 """Relations that are left out, since they do not hold yet."""
@@ -32,13 +32,12 @@ def compare(seed, table, setting):
     assert not result.violations, "\n\n".join(result.violations)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("table", "setting"), QUICK, ids=str)
 def test_what_must_not_matter_does_not_matter(table, setting):
     compare(0, table, setting)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models: minutes in all")
 @pytest.mark.parametrize(("table", "setting"), [pair for pair in MORE if pair[1] not in SLOW], ids=str)
 def test_what_must_not_matter_does_not_matter_on_more_tables(table, setting):
     compare(1, table, setting)

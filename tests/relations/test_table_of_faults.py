@@ -6,7 +6,7 @@ import pytest
 
 import deciban
 from deciban.errors import DecibanWarning
-from tests.relations.cases import probabilities, train
+from tests.relations.cases import Case, probabilities, train
 from tests.relations.tables import TABLES, TARGET
 
 NEAR = 1.05
@@ -119,6 +119,18 @@ def test_survey_weights_have_no_unit():
 
 
 OF_EVERYONE = [name for name in TABLES if name != "few rows"]
+
+
+@pytest.mark.parametrize("table", OF_EVERYONE)
+def test_an_empty_row_has_the_prior(table):
+    task = TABLES[table](np.random.default_rng(0))
+    model = Case(task, "default").train(task)
+    if model.calibration is not None and model.calibration.method != "temperature":
+        pytest.skip(f"calibrated by {model.calibration.method}, of which the prior is not asked")
+    rows = task.test.head(1).drop(columns=TARGET)
+    p = probabilities(model, rows.mask(np.ones(rows.shape, bool))).iloc[0]
+    for label, share in model.priors.items():
+        assert p[str(label)] == pytest.approx(share, abs=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.353, 0.01])

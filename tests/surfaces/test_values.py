@@ -22,7 +22,7 @@ from tests.export.models import SPELLINGS, flagged, posterior
 from tests.export.test_onnx import run as run_onnx
 from tests.export.test_onnx import to_inputs
 
-pytestmark = [pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning"), pytest.mark.cases(None)]
+pytestmark = pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
 
 NOTES = {"note": ["good ?", "bad", "good", "bad NA"] * 6, "mood": ["up", "down", "up", "down"] * 6}
 

@@ -40,7 +40,7 @@ def test_the_learner_with_the_lowest_log_loss_is_trained_and_the_report_says_so(
     assert f"{choice.name}, chosen in {INNER_FOLDS} inner folds" in model.held_out.measured
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_evaluation_chooses_without_the_fold():
     rows = crossed()
     report = deciban.evaluate(rows, target=TARGET, learner="auto", folds=3, calibrate="none")
@@ -57,7 +57,7 @@ def test_evaluation_chooses_without_the_fold():
     assert "AODE" in names
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_labels_that_are_noise_are_not_predicted():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(200, 20))).rename(columns=str).assign(kind=rng.choice(["p", "q"], 200))

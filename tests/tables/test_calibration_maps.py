@@ -24,7 +24,6 @@ def bunch(load):
 TABLES = {"rare": rare, "wine": lambda: bunch(load_wine), "breast cancer": lambda: bunch(load_breast_cancer)}
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", TABLES)
 def test_a_row_without_evidence_has_the_prior_and_the_mean_probability_is_the_share(name):
     rows = TABLES[name]()
@@ -48,7 +47,6 @@ def test_a_lone_row_at_the_top_does_not_make_a_rare_class_likely(method):
     assert np.asarray(model.predict_proba(far))[0, 0] < 1
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("method", ["temperature", "platt", "isotonic", "auto"])
 @pytest.mark.parametrize("learner", ["bayes", "logistic"])
 def test_a_prior_of_zero_and_weights_of_zero_are_calibrated(method, learner):

@@ -17,7 +17,7 @@ def rng(seed=3):
     return np.random.default_rng(seed)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_noise_is_not_predicted():
     """Gaussians or bins are chosen with the labels, so the choice too must be made without the fold."""
     found, draw = [], rng()

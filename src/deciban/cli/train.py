@@ -88,13 +88,13 @@ UPDATE_ARGUMENTS = (
 
 @command(*UPDATE_ARGUMENTS, examples=["deciban add patients.deciban new-cases.csv"])
 def add(model: Path, output: str | None, **options: Any) -> None:
-    """Learn more rows: the model becomes the one that training on all rows, with its roles, would have given."""
+    """Learn more rows: the model becomes the one that training on all rows, with its schema, would have given."""
     _update("add", model, output, options)
 
 
 @command(*UPDATE_ARGUMENTS, examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"])
 def forget(model: Path, output: str | None, **options: Any) -> None:
-    """Unlearn rows: the model becomes the one that training without them would have given."""
+    """Unlearn rows: the model becomes the one that training without them, with its schema, would have given."""
     _update("forget", model, output, options)
 
 
@@ -122,10 +122,13 @@ def _update(what: Literal["add", "forget"], path: Path, output: str | None, opti
     argument("models", nargs="+", metavar="MODEL", type=Path, help="Two models or more."),
     option("-o --output", "MODEL", "The file to write.", required=True),
     DEBUG,
-    examples=["deciban merge north.deciban south.deciban -o both.deciban"],
+    examples=[
+        "deciban train south.csv --target diagnosis --like north.deciban -o south.deciban",
+        "deciban merge north.deciban south.deciban -o both.deciban",
+    ],
 )
 def merge(models: Sequence[Path], output: str) -> None:
-    """Add models up: the result is the model that one training on all their rows would have given."""
+    """Add models of one schema (`train --like`) up: the result is the model of all their rows."""
     if len(models) < 2:
         raise UsageError("two models or more are needed")
     check_output(output)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from deciban.errors import InputError, warn_caller
+from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.model_options import (
-    LIKE_HINT,
     Options,
     Origin,
     check_compatible,
@@ -95,7 +94,7 @@ class ModelAlgebra(RenamedAttributes):
         spark: Any = None,
         **reading: Any,
     ) -> Self:
-        """Learn more rows; the model becomes the one that training on all rows, with these roles, would give.
+        """Learn more rows; the model becomes the one that training on all rows, with its schema, would give.
 
         >>> import deciban
         >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
@@ -114,7 +113,7 @@ class ModelAlgebra(RenamedAttributes):
         spark: Any = None,
         **reading: Any,
     ) -> Self:
-        """Unlearn rows: the model becomes the one that it would be had they never been learned.
+        """Unlearn rows: the model becomes the one that training without them, with its schema, would give.
 
         Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
 
@@ -158,33 +157,15 @@ class ModelAlgebra(RenamedAttributes):
         return new
 
     def _combine(self, operation: Callable[[Any, Any], Any], other: Self, what: str) -> Self:
-        """Return the sum or difference of two models; refuse models that differ, and models with fitted weights.
-
-        Models whose dependence was counted on different cells lose it, with a warning.
-        """
+        """Return the sum or difference of two models; refuse models that differ, and models with fitted weights."""
         if not isinstance(other, ModelAlgebra):
             return NotImplemented
         self._need_sums(what, other)
         check_compatible(self, other)
-        if self._layout.cells != other._layout.cells:
-            warn_caller(
-                "the dependence between columns is dropped: the two models have not counted it on the same cells. "
-                + LIKE_HINT
-            )
-            return self._without_cells()._combine(operation, other._without_cells(), what)
         new = self._copy_with(operation(self.ledger, other.ledger))
         new.columns = combine_formats(self.columns, other.columns)
         new._layout = Layout(new.columns)
         new.origin = self.origin.combine(operation, other.origin)
-        return new
-
-    def _without_cells(self) -> Self:
-        """Return the model without the dependence between its columns."""
-        kept: list[Sequence[int] | None] = [[] if kind == "pairs" else None for kind, _ in self._layout.blocks]
-        new = copy.copy(self)
-        new.columns = tuple(replace(column, cells=()) for column in self.columns)
-        new._layout = Layout(new.columns)
-        new._replace_ledger(self.ledger.choose(kept))
         return new
 
     def __add__(self, other: Self) -> Self:

@@ -230,7 +230,7 @@ def hide_markers(model: ModelAlgebra, source: Source) -> Source:
 
 
 def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
-    """Refuse two models that differ in target, roles or options, naming the first difference; not in cells."""
+    """Refuse two models that differ in target, roles, options or dependence, naming the first difference."""
     if a.target != b.target:
         raise SchemaError(f"the two models have different targets: {a.target!r} and {b.target!r}")
     for name in (*a.roles, *b.roles):
@@ -246,6 +246,11 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
         if x != y:
             x, y = map(_name_dependence, (a, b)) if name == "dependence" else map(repr, (x, y))
             raise SchemaError(f"the two models differ in {name}: {x} and {y}. {LIKE_HINT}")
+    if a._layout.cells != b._layout.cells:
+        raise SchemaError(
+            f"the two models have not counted the dependence between columns on the same cells, so it would be lost. "
+            f"{LIKE_HINT}"
+        )
 
 
 def _name_dependence(model: ModelAlgebra) -> str:

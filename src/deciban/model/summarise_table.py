@@ -1,5 +1,6 @@
 """Summarising a table in one pass: blocks of rows are counted into ledgers, one for each fold."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._lazy import pc
 from deciban._typing import Array
-from deciban.errors import InputError, RowError, list_names
+from deciban.errors import InputError, RowError, list_names, warn_caller
+from deciban.formatting import format_count
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
@@ -101,6 +104,8 @@ class TableSummariser:
     n_read: int = 0
     n_without_class: int = 0
     n_learned: int = 0
+    late_values: Counter[str] = field(default_factory=Counter)
+    """The number of values of columns that were taken for empty ones, if there are any."""
     marker_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The number of cells that were read as missing for each text, such as `?`, by column."""
 
@@ -118,7 +123,9 @@ class TableSummariser:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
-        blocks = row_blocks(source, self._check_required_columns(source), self.layout)
+        wanted = {**self._check_required_columns(source)}
+        wanted |= dict.fromkeys(self.layout.empty_columns, "as it is")
+        blocks = row_blocks(source, wanted, self.layout)
         for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):
                 self._count(rows)
@@ -126,6 +133,11 @@ class TableSummariser:
                 progress(self.n_read)
             yield rows
         self.marker_counts = source.all_counts() if isinstance(source, WithoutMarkers) else {}
+        for name, n in self.late_values.items():
+            warn_caller(
+                f"{format_count(n, 'value')} of column {name!r} left out: it has none among the rows by which roles "
+                f"are inferred. Hint: {role_hint(name, 'ROLE')}"
+            )
 
     def _check_required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):
@@ -141,6 +153,8 @@ class TableSummariser:
         codes = np.concatenate([self.classes.encode(batch.column(self.target)) for batch in batches])
         if self.declared is not None and (codes == len(self.declared)).any():
             self._refuse_class(batches, codes)
+        for name in self.layout.empty_columns:
+            self.late_values[name] += sum(pc.sum(batch.column(name).is_valid()).as_py() or 0 for batch in batches)
         number = np.arange(self.n_read, self.n_read + len(codes))
         weight = None if self.weights is None else row_weights(batches, self.weights, self.n_read)
         self.n_read += len(codes)

@@ -13,7 +13,6 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.ledger import Ledger
 from deciban.model.columns import Column
@@ -95,16 +94,10 @@ def draw_folds(task: Task, total: Ledger, n_rows: int, n_folds: int) -> SampledF
     if sum(array.size for part in total.parts for array in part.arrays().values()) * n_folds > MAX_FOLD_CELLS:
         return SampledFolds(None, [], None)
     rows = _draw_rows(task, total, n_rows)
-    fold = StratifiedAssigner(n_folds).assign(_number_by_appearance(rows.codes))
+    fold = StratifiedAssigner(n_folds).assign(rows.codes)
     folds = count_parts(task, total.schema, rows, fold, n_folds)
     rest = total.without(reduce(lambda a, b: a + b, folds))
     return SampledFolds(replace(rows, fold=fold), folds, rest)
-
-
-def _number_by_appearance(codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return class codes numbered as classes appear, as while a table is read: the folds are then the same."""
-    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.int32)[which]
 
 
 def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:

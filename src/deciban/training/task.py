@@ -23,7 +23,7 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.number_formats import get_plain_format
-from deciban.sources.source import FileOptions, Source, find_column, open_source
+from deciban.sources.source import FileOptions, Source, find_column, open_source, read_spread
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, check_any_used, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
@@ -57,7 +57,7 @@ source : path, frame, mapping, DuckDB relation, or database
 target : str or int
     The column to predict: its name, or its number, 1 for the first and −1 for the last.
 roles : mapping of str to str, or None
-    The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.
+    The roles of columns, {'age': 'number'}; those of the others are inferred from some of the rows.
 weights : str or None
     A column with the weight of each row, a count: weight 2 is two equal rows.
 survey_weights : str or None
@@ -190,7 +190,7 @@ def plan(
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
     needs_head = structure != "naive" or _needs_first_rows(opened, [target, weights, *unlearned], roles, like)
-    head = opened.head(HEAD_ROWS if needs_head else 0)
+    head = read_spread(opened, HEAD_ROWS if needs_head else 0)
     _check_labels(head, target)
     if like is not None:
         found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
