@@ -307,8 +307,8 @@ def calibrate(
             best = name, calibrated, maps
     out = log_posterior.copy()
     out[is_known] = best[1]
-    means = [float(np.average(bounded_losses(scores, codes), weights=w)) for scores in (L, best[1])]
-    calibration = Calibration(FITS[best[0]](L, codes, w, log_prior), log_prior, len(L), *means)
+    before, after = (float(np.average(bounded_losses(scores, codes), weights=w)) for scores in (L, best[1]))
+    calibration = Calibration(FITS[best[0]](L, codes, w, log_prior), log_prior, len(L), before, after)
     return CalibrationResult(calibration, out, best[2])
 
 
