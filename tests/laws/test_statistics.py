@@ -178,7 +178,6 @@ NUMBERS = {
 }
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("column", NUMBERS)
 @given(data=st.data())
 def test_cells_of_parts_merged_in_any_tree_are_those_of_one_pass(column, data):

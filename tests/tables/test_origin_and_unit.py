@@ -46,7 +46,6 @@ def answer(x, y, **settings):
     return -np.log(np.where(y[N // 2 :], p, 1 - p)).mean(), p, model
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_column_predicts_alike_wherever_its_origin_is(setting):
     z, y = draw()
