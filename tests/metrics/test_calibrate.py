@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
@@ -288,11 +289,54 @@ def test_changed_priors_move_a_calibrated_model():
     "change",
     [lambda m, rows: m.add(rows), lambda m, rows: m.forget(rows[:5]), lambda m, rows: m + m, lambda m, _: m * 2],
 )
-def test_learning_more_drops_the_calibration_with_a_warning(change):
+def test_learning_and_forgetting_keep_the_calibration_and_say_of_which_rows_it_is(change, tmp_path):
     rows = clinic.patients(100)
     model = deciban.train(rows, target="diagnosis", calibrate="temperature")
-    with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped"):
-        assert change(model, rows).calibration is None
+    before = model.calibration
+    changed = change(model, rows)
+    assert changed.calibration.map == before.map
+    assert "fitted with the rows of then" in str(changed.calibration)
+    assert "rows of then" not in str(before)
+    changed.save(tmp_path / "m")
+    assert str(deciban.load(tmp_path / "m").calibration) == str(changed.calibration)
+
+
+def test_forgetting_exactly_drops_the_calibration():
+    rows = clinic.patients(100)
+    model = deciban.train(rows, target="diagnosis", calibrate="temperature")
+    assert model.forget(rows[:5], exact=True).calibration is None
+
+
+@pytest.mark.parametrize("methods", [("temperature", "platt", "isotonic"), ("isotonic", "none", "isotonic")])
+def test_sums_keep_the_map_of_more_rows_whatever_the_order(methods):
+    parts = [clinic.patients(n, seed=n) for n in (100, 140, 140)]
+    schema = deciban.train(parts[0], target="diagnosis", judge=False)
+    a, b, c = (
+        deciban.train(rows, target="diagnosis", like=schema, calibrate=method) for rows, method in zip(parts, methods)
+    )
+    sums = [(a + b) + c, a + (b + c), (c + a) + b, c + (b + a)]
+    found = [np.asarray(each.predict_proba(parts[0])) for each in sums]
+    for other, each in zip(found[1:], sums[1:]):
+        np.testing.assert_allclose(other, found[0], rtol=1e-9)
+        assert str(each.calibration) == str(sums[0].calibration)
+    assert sums[0].calibration.rows == max(m.calibration.rows for m in (a, b, c) if m.calibration is not None)
+    assert (a - a).calibration.map is a.calibration.map
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+def test_a_class_that_comes_later_has_no_bias(method):
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 3, 300)
+    rows = pd.DataFrame({"x": rng.normal(2 * k, 1.0), "z": rng.normal(2 * k, 1.0), "y": np.array(list("buv"))[k]})
+    model = deciban.train(rows[rows.y != "b"], target="y", calibrate=method, numbers="number", structure="naive")
+    model.add(rows[rows.y == "b"])
+    assert model.calibration.method == method
+    p = np.asarray(model.predict_proba(rows))
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-9)
+    assert np.mean(np.array(model.classes)[p.argmax(axis=1)] == rows.y) > 0.7
+    why = model.explain(rows)
+    added = why.prior + why.evidence.sum(axis=1) + sum(why.extras.values())
+    np.testing.assert_allclose(added, why.total, atol=1e-8)
 
 
 def test_a_model_that_was_not_calibrated_states_nothing():

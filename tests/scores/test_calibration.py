@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import InputError
 from deciban.persistence import Section
 from deciban.persistence.score_forms import read_calibration, write_calibration
-from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, warn_dropped
+from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature
 from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import log_odds, normalise
 
@@ -148,12 +148,6 @@ def test_a_forged_calibration_is_refused(name, value, what):
     forged = Section(dict(section.header), section.arrays, file="x").put(name, value)
     with pytest.raises(ValueError, match=what):
         read_calibration(forged, 3)
-
-
-def test_dropping_a_calibration_warns_at_the_line_of_the_user():
-    with pytest.warns(DecibanWarning, match="dropped") as warned:
-        warn_dropped(Calibration(LINE, np.zeros(2)), "Hint: none")
-    assert warned[0].filename == __file__
 
 
 def test_the_evidence_of_an_explanation_adds_up_to_the_calibrated_odds():

@@ -323,11 +323,13 @@ class FoldEstimator(fold_models.RefittableRows):
         if self.uses_document_lengths:
             ledger = ledger - ledger.empty()  # which drops the words that no document has
         if not self.is_table:
-            return self.est._copy(ledger)
-        final, kept, _ = self._decide_roles(ledger)
-        new = copy.copy(self.est)
-        new._columns = tuple(final)
-        new._replace_ledger(ledger.choose(kept))
+            new = self.est._copy(ledger)
+        else:
+            final, kept, _ = self._decide_roles(ledger)
+            new = copy.copy(self.est)
+            new._columns = tuple(final)
+            new._replace_ledger(ledger.choose(kept))
+        new._scorer = new._scorer.with_maps(calibration=None)
         return new
 
     def _score(self, model: Any, index: RowIndex) -> NDArray[Any]:

@@ -26,7 +26,7 @@ from deciban.model.model_options import (
 from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.model.table_summaries import SummaryPlan, TableSummary
 from deciban.result import RenamedAttributes
-from deciban.scores.calibration import Calibration, warn_dropped
+from deciban.scores.calibration import Calibration, keep_calibration
 from deciban.sources.distributed import distributed_base
 from deciban.sources.source import FileOptions, open_source
 
@@ -111,11 +111,13 @@ class ModelAlgebra(RenamedAttributes):
         sql: str | None = None,
         progress: Progress | None = None,
         spark: Any = None,
+        exact: bool = False,
         **reading: Any,
     ) -> Self:
         """Unlearn rows: the model becomes the one that training without them, with its schema, would give.
 
-        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
+        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused. A
+        calibration stays, in which the rows had a part; `exact` drops it.
 
         >>> import deciban
         >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
@@ -123,7 +125,10 @@ class ModelAlgebra(RenamedAttributes):
         >>> model.forget({"sweet": [1], "fruit": ["lemon"]}).ledger.rows.tolist()
         [2.0, 3.0]
         """
-        return self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
+        self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
+        if exact:
+            self._scorer = self._scorer.with_maps(calibration=None)
+        return self
 
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser | TableSummary) -> Self:
         """Add rows to this model, or subtract them from it, in place; return the model."""
@@ -137,8 +142,11 @@ class ModelAlgebra(RenamedAttributes):
             if isinstance(model._scorer, FittedModel):
                 model._scorer.refuse_sums(what)
 
-    def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; drop held-out results and, with a warning, a calibration. Given priors must fit it."""
+    def _replace_ledger(self, ledger: Ledger, *others: ModelAlgebra) -> None:
+        """Replace the ledger; drop held-out results. Given priors must fit it.
+
+        The calibration is that of this model or of the others, whichever was fitted on more rows.
+        """
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(
@@ -146,14 +154,17 @@ class ModelAlgebra(RenamedAttributes):
                 f"Hint: with_priors('empirical') first"
             )
         scorer = GenerativeModel(self.options.assumption(self._layout), ledger)
-        warn_dropped(self.calibration, "Hint: train on all rows, which calibrates again")
-        self._scorer, self.held_out, self._quality = scorer, None, None
+        kept = keep_calibration(
+            [(each.calibration, each.ledger.schema.classes) for each in (self, *others)],
+            ledger.schema.classes, scorer.assumption.solve_log_prior(scorer.complete.rows),
+        )  # fmt: skip
+        self._scorer, self.held_out, self._quality = scorer.with_maps(calibration=kept), None, None
         self.__dict__.pop("_labels", None)
 
-    def _copy_with(self, ledger: Ledger) -> Self:
-        """Return a copy with another ledger, without held-out results and calibration."""
+    def _copy_with(self, ledger: Ledger, *others: ModelAlgebra) -> Self:
+        """Return a copy with another ledger, without held-out results; see `_replace_ledger`."""
         new = copy.copy(self)
-        new._replace_ledger(ledger)
+        new._replace_ledger(ledger, *others)
         return new
 
     def _combine(self, operation: Callable[[Any, Any], Any], other: Self, what: str) -> Self:
@@ -162,7 +173,8 @@ class ModelAlgebra(RenamedAttributes):
             return NotImplemented
         self._need_sums(what, other)
         check_compatible(self, other)
-        new = self._copy_with(operation(self.ledger, other.ledger))
+        others = (other,) if operation is operator.add else ()
+        new = self._copy_with(operation(self.ledger, other.ledger), *others)
         new.columns = combine_formats(self.columns, other.columns)
         new._layout = Layout(new.columns)
         new.origin = self.origin.combine(operation, other.origin)

@@ -5,14 +5,18 @@ class, and its probabilities add up to one. Temperature and Platt scaling multip
 evidence the temperature gives the prior, and at t = 0 it gives the prior whatever the evidence.
 """
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError, warn_caller
+from deciban.errors import InputError, UndefinedError
 from deciban.formatting import format_count
 from deciban.scores.explanation import DECIBAN, Explanation
 from deciban.scores.posterior import log_odds, normalise
@@ -94,6 +98,17 @@ class Isotonic:
         own = [log_sigmoid(self._interpolate(k, clip_log_odds(log_posterior, k))) for k in range(K)]
         return normalise(np.column_stack(own))
 
+    def choose(self, place: NDArray[np.intp]) -> Isotonic:
+        """Return the map of other classes, each with the curve of this place; −1: a straight line."""
+        ends = [slice(*pair) for pair in pairwise(self.start)]
+        curves = [(self.claimed[part], self.true[part]) for part in ends]
+        if len(curves) == 1:  # of two classes the second
+            curves.insert(0, (-self.claimed[::-1], -self.true[::-1]))
+        line = np.array([-MAX_LOG_ODDS, MAX_LOG_ODDS])
+        chosen = [curves[i] if i >= 0 else (line, line) for i in (place if len(place) > 2 else place[1:])]
+        start = np.cumsum([0, *(len(claimed) for claimed, _ in chosen)]).astype(np.int64)
+        return Isotonic(start, *(np.concatenate(values) for values in zip(*chosen)))
+
     def _interpolate(self, curve: int, x: Array) -> Array:
         """Return true log-odds for the claimed log-odds x by one curve."""
         points = slice(self.start[curve], self.start[curve + 1])
@@ -122,6 +137,8 @@ class Calibration:
     rows: int = 0
     before: float = np.nan
     after: float = np.nan
+    is_former: bool = False
+    """Whether the model has learned or forgotten rows, or was added to another, since the map was fitted."""
 
     @property
     def method(self) -> str:
@@ -165,19 +182,48 @@ class Calibration:
             )
         return self.map.slope, self.log_prior + getattr(self.map, "bias", 0.0) + self.shift(log_prior)
 
+    @property
+    def rank(self) -> tuple[int, bytes]:
+        """The number of rows and the bytes of the map and of its prior, which decide between two maps."""
+        values = [np.asarray(getattr(self.map, each.name)) for each in fields(self.map)]
+        return self.rows, b"".join(value.tobytes() for value in [*values, self.log_prior])
+
+    def carry(self, names: Sequence[Any], classes: Sequence[Any], log_prior: Array) -> Calibration:
+        """Return the calibration of a model of the classes `names` for one of others, as one of the rows of then.
+
+        A class that comes later, or that had no prior, has no bias, and its own prior, ln π of `log_prior`.
+        """
+        place = np.array([names.index(label) if label in names else -1 for label in classes])
+        old = np.where(place < 0, -np.inf, self.log_prior[place])
+        is_new = np.isneginf(old) & ~np.isneginf(log_prior)
+        if not is_new.any() and np.array_equal(place, np.arange(len(names))):
+            return replace(self, is_former=True)
+        rest = np.log1p(-min(np.exp(log_prior[is_new]).sum(), 1 - 1e-9))
+        moved: CalibrationMap = self.map
+        if isinstance(moved, Platt):
+            moved = Platt(moved.slope, np.where(is_new, 0.0, moved.bias[place]))
+        elif isinstance(moved, Isotonic):
+            moved = moved.choose(place)
+        return replace(self, map=moved, log_prior=np.where(is_new, log_prior, old + rest), is_former=True)
+
     def __str__(self) -> str:
+        then = "; fitted with the rows of then, before the model changed" if self.is_former else ""
         if np.isnan(self.after):
-            return str(self.map)
+            return f"{self.map}{then}"
         rows = format_count(self.rows, "row")
-        return f"{self.map} (log-loss of {rows} held out: {self.before:.4f} → {self.after:.4f})"
+        return f"{self.map} (log-loss of {rows} held out: {self.before:.4f} → {self.after:.4f}){then}"
 
 
-def warn_dropped(calibration: Calibration | None, hint: str) -> None:
-    """Warn, at the caller outside this package, that a calibration is dropped; None: there is none to drop."""
-    if calibration is not None:
-        warn_caller(
-            f"the calibration ({calibration.method}) is dropped: it fitted what had been learned before. {hint}"
-        )
+def keep_calibration(
+    before: Sequence[tuple[Calibration | None, Sequence[Any]]], classes: Sequence[Any], log_prior: Array
+) -> Calibration | None:
+    """Return, for a model of more or fewer rows, the map of those before it that was fitted on more rows.
+
+    Each has the classes of its model. Ties are decided by the bytes of the maps, so that the order of models makes no
+    difference.
+    """
+    carried = [each.carry(names, classes, log_prior) for each, names in before if each is not None]
+    return max(carried, key=lambda each: each.rank, default=None)
 
 
 def calibrate_explanation(
