@@ -36,6 +36,7 @@ from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.level_families import Categorical, Joint
+from deciban.families.pooled_shares import log_rising_derivative
 from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide
@@ -61,9 +62,6 @@ FLAT_FRACTION = 1e-10
 MAX_JOINT_CELLS = 1e300
 """Largest number of cells of a joint table, so that a double can hold it; more count as this many."""
 
-MIN_SERIES_ARGUMENT = 1e3
-"""Argument from which the series of ψ is accurate to the last digits."""
-
 
 def log_rising(a: Array, n: Array) -> Array:
     """Return ln a(a+1)…(a+n−1) = ln Γ(a+n) − ln Γ(a), also for fractional n; accurate for large a.
@@ -75,17 +73,6 @@ def log_rising(a: Array, n: Array) -> Array:
 
     some = np.where(n > 0, n, 1.0)
     return np.where(n > 0, gammaln(some) - betaln(a, some), 0.0)
-
-
-def _log_rising_derivative(a: Array, n: Array) -> Array:
-    """Return the derivative of `log_rising` with respect to a; for large a by a series, which loses no digits."""
-    from scipy.special import digamma
-
-    near, a = np.minimum(a, MIN_SERIES_ARGUMENT), np.maximum(a, MIN_SERIES_ARGUMENT)
-    with np.errstate(over="ignore"):  # a square that overflows divides by ∞
-        share = n / (a + n)
-        series = np.log1p(n / a) + share / (2 * a) + share * (1 + a / (a + n)) / (12 * a**2)
-    return np.where(a > MIN_SERIES_ARGUMENT, series, digamma(near + n) - digamma(near))
 
 
 @dataclass(frozen=True)
@@ -128,8 +115,8 @@ class Urns:
 
     def derivative(self, alpha: Array) -> Array:
         """Return the derivative of `log_marginal_likelihood` with respect to each α."""
-        drawn = self.times * _log_rising_derivative(alpha[self.owner], self.count)
-        urns = self.urns * _log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
+        drawn = self.times * log_rising_derivative(alpha[self.owner], self.count)
+        urns = self.urns * log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
         return self._subtract_urns(drawn, urns * self.levels[self.urn_owner])
 
     def _subtract_urns(self, drawn: Array, urns: Array) -> Array:
@@ -167,7 +154,7 @@ class Rates:
     def derivative(self, alpha: Array) -> Array:
         """See `Urns.derivative`."""
         rows = self.weight + alpha
-        prior = _log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
+        prior = log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
         return (self.mean * prior - self.total / rows).sum(keepdims=True)
 
 
