@@ -112,3 +112,13 @@ def test_bins_follow_the_same_law():
     family = Binned(1.0, pooled=True)
     counts = family.bins(grid).counts(grid)
     np.testing.assert_array_equal(family.solve(grid).log_theta, Categorical(1.0, pooled=True).solve(counts).log_theta)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "table",
+    [[[5.0], [0.0]], [[5.0, 2.0]], [[5.0, 0.0], [0.0, 0.0]], [[1e290, 2.0], [4.0, 4.0]], [[0.0, 0.0]]],
+    ids=str,
+)
+def test_columns_that_say_nothing_are_solved(table):
+    assert np.isfinite(FAMILY.solve(part_of(table)).log_theta).all()

@@ -36,7 +36,7 @@ from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.level_families import Categorical, Joint
-from deciban.families.pooled_shares import log_rising_derivative
+from deciban.families.pooled_shares import log_rising_derivative, merge_equal, sum_by_owner
 from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide
@@ -99,8 +99,8 @@ class Urns:
         cls, count: Array, owner: Array, total: Array, urn_owner: Array, levels: Array, times: Array | None = None
     ) -> "Urns":
         """Build urns from counts, each occurring `times` times."""
-        drawn = _merge_equal(count, owner, np.ones(len(count)) if times is None else times)
-        return cls(*drawn, *_merge_equal(total, urn_owner, np.ones(len(total))), levels)
+        drawn = merge_equal(count, owner, np.ones(len(count)) if times is None else times)
+        return cls(*drawn, *merge_equal(total, urn_owner, np.ones(len(total))), levels)
 
     @classmethod
     def of_one_alpha(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
@@ -122,19 +122,7 @@ class Urns:
     def _subtract_urns(self, drawn: Array, urns: Array) -> Array:
         """Return, for each α, the sum of the terms of its counts less that of its urns."""
         m = len(self.levels)
-        return _sum_by_owner(self.owner, drawn, m) - _sum_by_owner(self.urn_owner, urns, m)
-
-
-def _merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
-    """Return the distinct positive values of each owner, their owners and how often they occur."""
-    some = (value > 0) & (times > 0)
-    pair, place = np.unique(owner[some] + 1j * value[some], return_inverse=True)
-    return pair.imag, pair.real.astype(np.intp), _sum_by_owner(place.reshape(-1), times[some], len(pair))
-
-
-def _sum_by_owner(owner: NDArray[np.intp], value: Array, n: int) -> Array:
-    """Return the sum of the values of each of n owners."""
-    return np.bincount(owner, value, n).astype(np.float64, copy=False)  # of empty arrays NumPy makes integers
+        return sum_by_owner(self.owner, drawn, m) - sum_by_owner(self.urn_owner, urns, m)
 
 
 @dataclass(frozen=True)

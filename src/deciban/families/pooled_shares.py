@@ -22,7 +22,10 @@ docs/lab/levels.md has what was tried. Without α, (n_kv + m p_v)/(N_k + m), a l
 evidence of one of three hundred, which lost breast-w; without m, chance among the few rows of a class is evidence.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.ledger import Levels
@@ -34,8 +37,11 @@ LOG_MIN_POOLING, LOG_MAX_POOLING = np.log(1e-2), np.log(1e6)
 MIN_SERIES_ARGUMENT = 1e3
 """Argument from which the series of ψ is accurate to the last digits."""
 
-BISECTIONS = 24
-"""The number of halvings of the range of ln m: to 10⁻⁶."""
+MAX_STEPS, TOLERANCE = 40, 1e-9
+"""The greatest number of steps to ln m, and the last step's size."""
+
+TINY = np.finfo(np.float64).tiny
+"""The smallest normal double, whose logarithm is finite."""
 
 
 def pooled_pseudo_counts(part: Levels, alpha: Array, n_more: int = 0) -> tuple[Array, Array, Array]:
@@ -59,18 +65,71 @@ def pooled_pseudo_counts(part: Levels, alpha: Array, n_more: int = 0) -> tuple[A
 
 
 def fit_pooling(part: Levels, pooled: Array, class_weight: Array) -> Array:
-    """Return m of each feature, where the derivative of its marginal likelihood by ln m changes its sign."""
-    k, v = np.nonzero(part.table * pooled)
-    count, base, own = part.table[k, v], pooled[v], part.owner[v]
-    times, weight = class_weight[k, own], part.weight
-    low, high = np.full(part.n_features, LOG_MIN_POOLING), np.full(part.n_features, LOG_MAX_POOLING)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        m = np.exp(middle)
-        levels = np.bincount(own, times * base * log_rising_derivative(m[own] * base, count), part.n_features)
-        up = levels > (class_weight * log_rising_derivative(np.broadcast_to(m, weight.shape), weight)).sum(axis=0)
-        low, high = np.where(up, middle, low), np.where(up, high, middle)
-    return np.exp((low + high) / 2)
+    """Return m of each feature, where the derivative of its marginal likelihood by ln m changes its sign.
+
+    Equal counts of levels with equal shares are taken together.
+    """
+    d, (k, v) = part.n_features, np.nonzero(part.table)
+    base, same = np.unique(part.owner + 1j * pooled, return_inverse=True)
+    count, level, times = merge_equal(part.table[k, v], same[v], class_weight[k, part.owner[v]])
+    own, share = base[level].real.astype(np.intp), base[level].imag
+
+    def compare(log_m: Array) -> Array:
+        m = np.exp(log_m)
+        levels = sum_by_owner(own, times * share * _count_draws(m[own] * share, count), d)
+        classes = (class_weight * _count_draws(m, part.weight)).sum(axis=0)
+        return np.log(np.maximum(levels, TINY)) - np.log(np.maximum(classes, TINY))
+
+    return np.exp(_find_roots(compare, np.full(d, LOG_MIN_POOLING), np.full(d, LOG_MAX_POOLING)))
+
+
+def _count_draws(m: Array, n: Array) -> Array:
+    """Return Σ_i 1/(m + i), i from 0 to n − 1, the derivative of ln Γ(m + n)/Γ(m) by m: ψ(m + n) − ψ(m)."""
+    return _digamma(m + n) - _digamma(m)
+
+
+def _digamma(x: Array) -> Array:
+    """Return ψ(x), x > 0, to ten digits: by its series at x + 8. (Importing SciPy takes as long as a small table.)"""
+    steps, y = np.zeros_like(x), x + 8.0
+    for i in range(8):
+        steps += 1 / (x + i)
+    z = (1 / y) ** 2
+    return np.asarray(np.log(y) - 0.5 / y - z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z / 240))) - steps)
+
+
+def _find_roots(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """Return where a function of each element falls to 0, by regula falsi (Illinois); else the nearer end."""
+    at_low, at_high = function(low), function(high)
+    low = np.where(at_high >= 0, high, low)
+    high = np.where(at_low <= 0, low, high)
+    found, last = high, np.zeros(len(low), dtype=np.bool_)
+    for step in range(MAX_STEPS):
+        gap = np.where((low == high) | (at_high == at_low), 1.0, at_high - at_low)
+        before, found = found, np.where(low == high, low, (low * at_high - high * at_low) / gap)
+        if step and np.abs(found - before).max(initial=0.0) < TOLERANCE:
+            break
+        at_found = function(found)
+        up = at_found > 0
+        low, high = np.where(up, found, low), np.where(up, high, found)
+        again = (up == last) & (step > 0)  # an end that stays twice counts half
+        at_low, at_high = (
+            np.where(up, at_found, np.where(again, at_low / 2, at_low)),
+            np.where(up, np.where(again, at_high / 2, at_high), at_found),
+        )
+        last = up
+    return found
+
+
+def merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
+    """Return the distinct positive values of each owner, their owners and how often they occur."""
+    some = (value > 0) & (times > 0)
+    pair, place = np.unique(owner[some] + 1j * value[some], return_inverse=True)
+    return pair.imag, pair.real.astype(np.intp), sum_by_owner(place.reshape(-1), times[some], len(pair))
+
+
+def sum_by_owner(owner: NDArray[np.intp], value: Array, n: int) -> Array:
+    """Return the sum of the values of each of n owners."""
+    return np.bincount(owner, value, n).astype(np.float64, copy=False)  # of empty arrays NumPy makes integers
 
 
 def log_rising_derivative(a: Array, n: Array) -> Array:

@@ -143,8 +143,8 @@ def list_pseudo_counts(layout: Layout, model: GenerativeModel) -> dict[str, floa
     found: dict[str, float] = {}
     for (_, features), family, part in zip(layout.blocks, model.assumption.families, model.complete.parts):
         if hasattr(family, "alpha"):
-            pooled = isinstance(family, (Binned, Categorical)) and family.pooled
-            values = family.pooling(part) if pooled else broadcast_alpha(family.alpha, len(features))
+            is_pooled = isinstance(family, (Binned, Categorical)) and family.pooled
+            values = family.pooling(part) if is_pooled else broadcast_alpha(family.alpha, len(features))
             found |= zip([feature.name for feature in features], values.tolist())
     return found
 
