@@ -13,8 +13,8 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal
 
-# What `make test` leaves out: other cases, sessions of every document, every page of the studio in a browser,
-# every lecture, kills, fuzzing for minutes, real corpora.
+# What `make test` leaves out, each marked by hand with the reason: sessions of every document, every page of the studio in a
+# browser, every lecture, kills, fuzzing for minutes, real corpora, cases that take seconds.
 thorough: .venv/installed
 	$(BIN)/pytest -q -n auto --dist worksteal -m thorough tests
 
@@ -27,6 +27,7 @@ fuzz: .venv/installed
 # What must not matter changes no answer, and every surface gives the same: SEED=1 for other tables, rows and changes.
 relations: .venv/installed
 	$(BIN)/python -m tests.relations --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python -m tests.surfaces --seconds $(SECONDS) --seed $(SEED)
 
 # A mail server, its clients and the commands beside it, killed at random: `make soak ROUNDS=1000` for more rounds.
 ROUNDS ?= 300

@@ -160,7 +160,7 @@ def test_what_is_copied_exists_and_the_rest_of_the_project_stays_out():
     assert is_ignored("src/deciban/__pycache__") or "**/__pycache__" in (ROOT / ".dockerignore").read_text()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="makes an environment and installs into it")
 def test_the_steps_make_a_command_and_a_mail_server(tmp_path):
     stages = Builder(tmp_path).build()
     users = (tmp_path / "users").read_text()

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.thorough import thorough_beyond
+
 HEAVY = ["numba", "sklearn", "scipy", "pyarrow", "duckdb", "pandas", "matplotlib", "typer", "rich", "torch"]
 SMALL_FIT = """
 import numpy as np
@@ -39,8 +41,10 @@ def test_a_ledger_loads_nothing_heavy():
     assert loaded_after("from deciban import Ledger, Explanation") == set()
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("name", ["GaussianNB", "CategoricalNB", "MultinomialNB"])
+NAMES = ["GaussianNB", "CategoricalNB", "MultinomialNB"]
+
+
+@pytest.mark.parametrize("name", thorough_beyond(1, NAMES, "starts a process: three seconds each"))
 def test_a_small_fit_loads_no_compiler(name):
     assert "numba" not in loaded_after(SMALL_FIT.format(name=name))
 

@@ -27,7 +27,7 @@ def test_the_wheel_is_pure_python(tmp_path):
     assert not [name for name in names if name.endswith((".so", ".pyd", ".c", ".pyx"))]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="makes an environment and installs into it")
 def test_a_wheel_made_by_build_installs_without_a_compiler_and_passes_the_demo(tmp_path):
     programs = make_path_without_compilers(tmp_path / "programs")
     builder = make_environment(tmp_path / "builder", programs)

@@ -14,13 +14,13 @@ from tests.patterns import Use
 from tests.timing import least_seconds
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="measures times of every pattern: a minute")
 @pytest.mark.parametrize("slow", [r"[ \t]+\n", r"<[^>]*>", r"(?:a|b)*c", r"\d+(?:\.\d+)*;"])
 def test_slow_patterns_are_noticed(slow):
     assert patterns.slowest(Use("slow", re.compile(slow), frozenset(["search"])))
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="measures times of every pattern: a minute")
 @pytest.mark.parametrize("quick", [r"[ \t]++\S", r"a{1,8}b", r"<[^<>]*>"])
 def test_quick_patterns_are_not_blamed(quick):
     assert patterns.slowest(Use("quick", re.compile(quick), frozenset(["search"]))) == ""
@@ -33,7 +33,7 @@ PARAMETRISED = {
 """Modules with patterns that a quote, a delimiter, a mark or a file name is put into, so that none can be checked."""
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="measures times of every pattern: a minute")
 def test_every_pattern_is_found():
     uses, unknown = patterns.every_use()
     assert {place.partition(":")[0] for place in unknown} == PARAMETRISED
@@ -54,7 +54,7 @@ def test_a_megabyte_of_times_in_a_box_takes_no_time():
     assert least_seconds(split, 1.0) <= 1.0
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="measures times of every pattern: a minute")
 def test_no_pattern_takes_more_than_24_times_for_eight_times_the_input():
     uses, _ = patterns.every_use()
     slow = {use.name: what for use in uses if (what := patterns.slowest(use))}

@@ -54,6 +54,11 @@ class Assumption:
         """Whether the scores are log-probabilities of x."""
         return all(family.probabilistic for family in self.families)
 
+    def solve_log_prior(self, rows: Array) -> Array:
+        """Return ln π_k from the weight of each class's rows; 0 where scores are no log-probabilities."""
+        prior = self.prior.solve(rows)
+        return np.zeros(len(prior)) if not self.probabilistic and len(prior) > 1 else log(prior)
+
 
 def summarise_rows(
     assumption: Assumption,
@@ -85,7 +90,7 @@ class GenerativeModel(Scorer):
 
     def __post_init__(self) -> None:
         if self.assumption.auto:
-            pairs = zip(self.assumption.families, self.ledger.parts)
+            pairs = zip(self.assumption.families, self.ledger.effective.parts)
             families = tuple(with_alpha(family, best_alpha(family, part)) for family, part in pairs)
             object.__setattr__(self, "assumption", replace(self.assumption, families=families))
 
@@ -110,17 +115,17 @@ class GenerativeModel(Scorer):
 
     @cached_property
     def complete(self) -> Ledger:
-        """The ledger with the pseudo-observations added."""
+        """The ledger with the pseudo-observations added, in effective rows where weights are survey weights."""
         pseudo = self.assumption.pseudo_observations
         if pseudo is None:
-            return self.ledger
+            return self.ledger.effective
         unknown = [label for label in pseudo.schema.classes if label not in self.ledger.schema.classes]
         if unknown:
             raise SchemaError(
                 f"the pseudo-observations have a class that the model lacks: {unknown[0]!r}. "
                 f"Hint: pseudo-observations of {list(self.ledger.schema.classes)} only"
             )
-        return self.ledger + pseudo
+        return self.ledger.effective + pseudo
 
     @cached_property
     def solved(self) -> Solved:
@@ -136,8 +141,7 @@ class GenerativeModel(Scorer):
                 "the model has no scores that can be computed: its numbers, weights or pseudo-counts are too "
                 "large (a double holds up to 1.8e308). Hint: scale the columns, or the weights."
             )
-        no_prior = not self.assumption.probabilistic and len(prior) > 1
-        return Solved(prior, np.zeros(len(prior)) if no_prior else log(prior), forms, self.assumption.needs)
+        return Solved(prior, self.assumption.solve_log_prior(self.complete.rows), forms, self.assumption.needs)
 
     def log_likelihood(self, parts: Sequence[Any], codes: Codes, weight: Array | None, threads: int) -> float:
         """Compute Σ w ln p(x, y) over rows, each of which has a known class (code ≥ 0) and a weight above zero."""

@@ -8,6 +8,7 @@ from math import inf, isinf, isnan, nan
 from typing import Any, Final, NamedTuple
 
 from deciban.errors import UsageError
+from deciban.spellings import find_level
 
 
 class NumberRange(NamedTuple):
@@ -98,7 +99,8 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
     >>> parse_costs(["sick:healthy=20", "a:b:healthy=2"], ["a:b", "healthy", "sick"])
     {('sick', 'healthy'): 20.0, ('a:b', 'healthy'): 2.0}
     """
-    known = {str(label): label for label in classes}
+    find = _make_class_finder(classes)
+    known = {str(label) for label in classes}
 
     def find_pair(pair: str) -> tuple[Any, Any]:
         # every way to split the text at a colon into two names
@@ -106,8 +108,8 @@ def parse_costs(options: Sequence[str] | None, classes: Sequence[Any]) -> dict[t
         found = [names for names in splits if all(names)]
         if not found:
             raise UsageError(f"--cost {pair} is not TRUTH:CALLED=NUMBER, as in --cost sick:healthy=20")
-        first, second = next((names for names in found if names[0] in known and names[1] in known), found[0])
-        return known.get(first, first), known.get(second, second)
+        pairs = [(find(first), find(second)) for first, second in found]
+        return next((pair for pair in pairs if known.issuperset(map(str, pair))), pairs[0])
 
     return _parse_numbers(options, "--cost sick:healthy=20", find_pair, NumberRange())
 
@@ -118,8 +120,13 @@ def parse_thresholds(options: Sequence[str] | None, classes: Sequence[Any]) -> d
     >>> parse_thresholds(["3=0.9"], [3, 5])
     {3: 0.9}
     """
+    return _parse_numbers(options, "--threshold spam=0.98", _make_class_finder(classes), PROBABILITY)
+
+
+def _make_class_finder(classes: Sequence[Any]) -> Callable[[str], Any]:
+    """Return the function that returns the label of a class that a text names, or the text."""
     known = {str(label): label for label in classes}
-    return _parse_numbers(options, "--threshold spam=0.98", lambda name: known.get(name, name), PROBABILITY)
+    return lambda name: known.get(find_level(name, known), name)
 
 
 def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[tuple[Any, str, float]]:
@@ -128,14 +135,13 @@ def parse_wants(options: Sequence[str] | None, classes: Sequence[Any]) -> list[t
     >>> parse_wants(["spam:precision=0.99"], ["ham", "spam"])
     [('spam', 'precision', 0.99)]
     """
-    known = {str(label): label for label in classes}
-    wants = []
+    find, wants = _make_class_finder(classes), []
     for option in options or ():
         target, share = _parse_number(option, "--want spam:precision=0.99", PROBABILITY._replace(excluded=(0.0,)))
         name, _, figure = target.rpartition(":")
         if figure not in ("precision", "recall") or not name:
             raise UsageError(f"{option!r} is not CLASS:precision=P or CLASS:recall=P")
-        wants.append((known.get(name, name), figure, share))
+        wants.append((find(name), figure, share))
     return wants
 
 

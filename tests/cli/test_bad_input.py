@@ -12,6 +12,7 @@ import time
 import pytest
 
 from tests.cli.terminal import NEW, PATIENTS, call, done, program, table
+from tests.thorough import thorough
 
 DIGITS = [(i * 0.5, i % 3, "nm"[i % 2]) for i in range(60)]
 
@@ -136,7 +137,7 @@ def test_an_infinite_number_is_refused_with_column_and_row(tmp_path):
     assert words.endswith("--as a=skip\n")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_a_million_different_values_are_learned_and_the_rare_ones_count_as_one(tmp_path):
     data = tmp_path / "many.csv"
     with data.open("w") as file:
@@ -355,8 +356,7 @@ def large(tmp_path_factory):
     return path
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("delay", [1.0, 1.8])
+@pytest.mark.parametrize("delay", [1.0, thorough(1.8, reason="works until it is interrupted: seconds")])
 @pytest.mark.parametrize("what", ["train", "predict"])
 def test_ctrl_c_ends_with_130_and_leaves_no_file(tmp_path, trained, large, what, delay):
     jobs = {

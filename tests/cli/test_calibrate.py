@@ -44,13 +44,16 @@ def test_probabilities_that_are_far_off_bring_a_word_about_calibration(echoes, t
         assert "--calibrate" not in output
 
 
-def test_where_no_map_is_better_none_is_used_and_the_report_has_it(tmp_path):
-    rows = [[i % 2, "ab"[(i + (i % 10 == 3)) % 2]] for i in range(40)]
+def test_where_no_column_tells_anything_the_report_says_so(tmp_path):
+    rows = [[i % 2, "ab"[i // 2 % 2]] for i in range(40)]
     data = table(tmp_path / "one.csv", "x,class", rows)
     arguments = ["--as", "x=category", "--calibrate", "auto", "-o", tmp_path / "m"]
     output = done("train", data, "--target", "class", *arguments).stdout
-    assert deciban.load(tmp_path / "m").calibration is None
-    assert "calibration  none: no map lowers the log-loss" in output
+    assert deciban.load(tmp_path / "m").calibration.is_constant
+    assert "calibration  no better than guessing" in output
+    assert (
+        "no better than guessing, so their" in done("compare", data, "--target", "class", "--as", "x=category").stdout
+    )
 
 
 def test_inspect_shows_the_calibration_of_an_estimator(tmp_path):

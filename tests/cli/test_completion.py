@@ -52,7 +52,6 @@ def folder(tmp_path, monkeypatch):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-@pytest.mark.cases(None)
 @pytest.mark.usefixtures("folder")
 def test_columns_of_the_table_are_completed(words, expected):
     assert complete(words) == expected
@@ -87,7 +86,6 @@ def test_words_that_bash_splits_at_an_equals_sign_are_understood(words, expected
     ],
     ids=lambda words: words[1],
 )
-@pytest.mark.cases(None)
 def test_what_cannot_be_read_completes_nothing_and_says_nothing(folder, capfd, words):
     (folder / "broken.parquet").write_bytes(b"PAR1 no")
     os.mkfifo(folder / "pipe")

@@ -48,7 +48,6 @@ def test_undecided_rows_are_null_and_counted(model, tmp_path):
     assert result.stderr.rstrip().endswith("none.csv: undecided 6")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     ("rows", "text"),
     [

@@ -55,7 +55,7 @@ def test_the_report_fits_80_columns_and_has_no_escape_codes_in_a_pipe(shown):
     assert max(map(len, printed_output)) <= 80
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_json_alone_is_on_stdout_and_talk_on_stderr(tmp_path):
     result = call("demo", "--json", "--folder", tmp_path)
     figures = json.loads(result.stdout)
@@ -95,7 +95,7 @@ def run(*arguments, **environment):
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_it_runs_as_a_program_of_its_own(tmp_path):
     done = run("demo", "--folder", tmp_path, PYTHONIOENCODING="ascii", NO_COLOR="1")
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,7 @@ def test_the_sessions_of_some_documents_print_what_they_show(name, monkeypatch):
     shows_what_is_printed(name, monkeypatch)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the sessions of every document: seconds each")
 @pytest.mark.parametrize("name", [name for name in make_guide.DOCUMENTS if name not in SOME])
 def test_the_sessions_of_the_other_documents_print_what_they_show(name, monkeypatch):
     shows_what_is_printed(name, monkeypatch)

@@ -17,7 +17,6 @@ def model(tmp_path_factory):
     return path
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("target", "start"), [("sql", b"WITH"), ("onnx", b"\x08"), ("js", b"//"), ("json", b"{")])
 def test_each_target_is_written_to_a_file(model, target, start, tmp_path):
     path = tmp_path / "out"
@@ -33,7 +32,6 @@ def test_a_json_export_predicts_as_a_model_file(model, tmp_path):
     assert done("predict", str(path), rows, "--proba").stdout == done("predict", str(model), rows, "--proba").stdout
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -8,12 +8,15 @@ import pytest
 import deciban
 from tests.cli.terminal import PATIENTS, call, done
 from tests.tables.reviews import reviews
+from tests.thorough import thorough_beyond
 
 ASKED = (PATIENTS, "--target", "diagnosis")
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
+LEARNERS = ["logistic", "evidence", "boosted"]
+
+
+@pytest.mark.parametrize("learner", thorough_beyond(1, LEARNERS, "runs every command: four seconds each"))
 def test_every_command_knows_the_models_of_a_learner(learner, tmp_path):
     path = tmp_path / "m.deciban"
     out = done("train", *ASKED, "--learner", learner, "-o", path).output

@@ -217,7 +217,7 @@ def test_a_store_that_somebody_is_writing_classifies_all_the_same(store, tmp_pat
     assert has_verdict_header(NEW, out), err
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_a_store_that_is_held_by_somebody_alone_is_waited_for_and_then_the_message_passes(store, tmp_path):
     held = shutil.copy(store, tmp_path / "held.db")
     db = sqlite3.connect(held, isolation_level=None)

@@ -199,7 +199,7 @@ def test_the_store_is_made_where_users_data_is_and_for_its_owner_alone(tmp_path)
     assert made.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_learning_that_is_interrupted_keeps_what_it_had_and_is_completed_by_running_it_again(tmp_path):
     box, store = mbox(tmp_path / "a.mbox", "ham", range(30_000)), tmp_path / "mail.db"
     process = start_program("learn", "--ham", box, "--store", store)

@@ -15,6 +15,7 @@ from deciban.cli.mail.mail_inputs import load
 from deciban.mail.store.store import Store
 from tests.cli.mail_commands import mail, maildir, make_store, mbox, program, start_program
 from tests.mail.spamds import make_message
+from tests.thorough import thorough_beyond
 
 UNWANTED = ("typer", "click", "pydantic", "rich", "numba", "asyncio")
 """Libraries that take long to load; scipy does too, and is for those who fit."""
@@ -80,7 +81,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", thorough_beyond(8, CALLS, "starts processes: two thirds of a second each"))
 def test_each_call_has_an_outcome_in_words_and_options_may_be_ended_by_dashes(folder, tmp_path, call):
     plain = outcome(folder, tmp_path / "mail", *call.split(" "))
     assert plain == outcome(folder, tmp_path / "mail", *call.split(" "), "--")

@@ -27,7 +27,6 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("name", "command", "option"), NUMBERS)
 def test_a_word_and_a_number_beyond_the_limits_are_refused_alike(name, command, option):
     allowed = option.settings["type"].__self__

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from tests.cli.terminal import PATIENTS, done, program
+from tests.thorough import thorough
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,6 @@ def left_alone(*arguments, **how):
     return process.returncode, err
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -31,7 +31,7 @@ def left_alone(*arguments, **how):
         ["example", "patients"],
         ["predict", "MODEL", PATIENTS, "--all"],
         ["predict", "MODEL", PATIENTS, "--json"],
-        ["sample", "MODEL", "-n", "70000"],
+        thorough(["sample", "MODEL", "-n", "70000"], reason="draws 70 000 rows: two seconds"),
         ["explain", "MODEL", PATIENTS],
         ["inspect", "MODEL"],
         ["inspect", "MODEL", "--json"],
@@ -54,7 +54,6 @@ def test_a_training_whose_report_nobody_reads_has_written_its_model(tmp_path):
     assert "pneumonia" in done("inspect", tmp_path / "m.deciban").stdout
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "arguments", [("inspect", "MODEL"), ("predict", "MODEL", PATIENTS), ("--help",)], ids=lambda a: a[0]
 )

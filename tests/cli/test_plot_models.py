@@ -155,7 +155,7 @@ def test_numbers_with_units_are_drawn_as_they_are_learned(drawn, tmp_path, endin
     np.testing.assert_allclose(points[np.argsort(points[:, 0])], numbers)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_every_picture_of_a_model_is_drawn_by_its_command(drawn, model):
     assert len(drawn("densities", model, PATIENTS).axes) == 9
     assert drawn("densities", model, "--columns", "age").get_title(loc="left") == "age"

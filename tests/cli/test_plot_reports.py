@@ -24,7 +24,6 @@ def refused(*arguments, code=1):
     return result.stderr
 
 
-@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("name", "ending"),
     [("confusion", ".png"), ("reliability", ".svg"), ("roc", ".pdf"), ("learning", ".svg"), ("dependence", ".png")],
@@ -72,7 +71,7 @@ def _blank():
     return pyplot.subplots()[1]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_a_model_is_drawn_on_other_rows_and_two_side_by_side(tmp_path):
     plain, binned = tmp_path / "plain.deciban", tmp_path / "binned.deciban"
     done("train", PATIENTS, "--target", "diagnosis", "--numbers", "number", "-o", plain)

@@ -94,7 +94,6 @@ def mailbox(tmp_path):
     ],
     ids=["folds", "draws", "online"],
 )
-@pytest.mark.cases(None)
 def test_mail_is_counted_in_what_is_done(shown, mailbox, words, last):
     with on_terminal():
         assert run_mail([*words, *mailbox]) == 0

@@ -52,7 +52,7 @@ def obeyed(shown):
     return [c for c in shown if not c.isprintable() and c not in "\r\n"]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["csv", "json"])
 def test_predict_and_sample_escape_on_a_terminal_and_stay_raw_in_a_pipe(hostile, more):
     _, data, model = hostile
@@ -81,7 +81,6 @@ def test_a_line_end_in_a_cell_does_not_make_a_row_on_a_terminal(tmp_path, hostil
     assert list(csv.reader(io.StringIO(program(*asked).stdout)))[1][0] == "a\nforged,plum,1.0"
 
 
-@pytest.mark.cases(2)
 @pytest.mark.parametrize("command", ["inspect", "explain", "evaluate", "train", "evaluate --json"])
 def test_no_report_lets_a_name_through(hostile, command):
     folder, data, model = hostile
@@ -140,7 +139,6 @@ DECEIVING = ["=1+1 \x1b[2J", 'a,b "c" d', None]
 BYTES = pa.array([cell and cell.encode() for cell in DECEIVING])
 
 
-@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "column",
     [

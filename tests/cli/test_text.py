@@ -318,7 +318,7 @@ def test_every_picture_of_a_guide_is_there():
 
 
 @pytest.mark.corpus
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_the_sessions_on_the_newsgroups_print_what_they_show(monkeypatch):
     monkeypatch.syspath_prepend(ROOT / "docs" / "guides")
     newsgroups = script("make_newsgroups")

@@ -37,14 +37,12 @@ NOT_RUN = {
 ALL_SESSIONS = {*make_guide.DOCUMENTS, *make_guide.OPTIONAL_DOCUMENTS, *SESSIONS_ELSEWHERE}
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", [str(path.relative_to(ROOT)) for path in DOCS])
 def test_every_block_of_code_names_its_language(name):
     fences = re.findall(r"^```.*", (ROOT / name).read_text(), flags=re.MULTILINE)
     assert all(len(opening) > 3 for opening in fences[::2]), "a block without a language is not checked below"
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", [str(path.relative_to(ROOT)) for path in DOCS])
 def test_every_block_of_code_is_run(name):
     languages = set(FENCE.findall((ROOT / name).read_text()))
@@ -57,6 +55,5 @@ def test_every_block_of_code_is_run(name):
 
 
 @pytest.mark.parametrize("name", sorted({*ALL_SESSIONS, *PYTHON_DOCUMENTS, *PYTHON_ELSEWHERE, *NOT_RUN}))
-@pytest.mark.cases(None)
 def test_the_documents_that_are_run_have_something_to_run(name):
     assert FENCE.search((ROOT / name).read_text())

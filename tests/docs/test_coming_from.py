@@ -13,7 +13,7 @@ FOLDER = ROOT / "docs" / "coming-from"
 PAGES = {name: needed for name, needed in make_guide.OPTIONAL_DOCUMENTS.items() if "/coming-from/" in name}
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs programs of other libraries: seconds each")
 @pytest.mark.parametrize("name", PAGES)
 def test_both_sides_print_what_is_shown(name, monkeypatch):
     if not make_guide.is_installed(PAGES[name]):
@@ -21,7 +21,6 @@ def test_both_sides_print_what_is_shown(name, monkeypatch):
     shows_what_is_printed(name, monkeypatch)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("page", sorted(path.name for path in FOLDER.glob("*.md")))
 def test_the_tables_name_commands_and_options_that_exist(page):
     text = (FOLDER / page).read_text()
@@ -34,7 +33,6 @@ def test_the_tables_name_commands_and_options_that_exist(page):
 
 
 @pytest.mark.parametrize("page", ["scikit-learn.md", "r.md", "weka.md", "spark-mllib.md", "river.md"])
-@pytest.mark.cases(None)
 def test_the_classes_of_the_last_column_exist(page):
     rows = re.findall(r"^\| .* \| (.+?) \|$", (FOLDER / page).read_text(), flags=re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"\b(?:[A-Z]\w*(?:NB|Bayes|Regression|Classifier))\b", row)}

@@ -39,7 +39,6 @@ PYTHON_DOCUMENTS = (
 )  # fmt: skip
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", PYTHON_DOCUMENTS)
 def test_the_code_of_the_documents_runs_and_prints_what_it_says(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

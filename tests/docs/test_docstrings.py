@@ -46,7 +46,6 @@ def parameters(thing):
     return [stars.get(p.kind, "") + p.name for p in inspect.signature(thing).parameters.values()]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parameters_are_those_of_the_signature(name):
     thing = getattr(deciban, name)
@@ -57,7 +56,6 @@ def test_the_parameters_are_those_of_the_signature(name):
     assert all(text and text[-1].endswith((".", "…")) for text in described.values()), described
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_say_what_they_return(name):
     found = sections(getattr(deciban, name))
@@ -65,7 +63,6 @@ def test_functions_say_what_they_return(name):
     assert not found.get("Attributes")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", CLASSES)
 def test_the_attributes_are_the_public_properties(name):
     cls = getattr(deciban, name)
@@ -87,7 +84,6 @@ def test_the_attributes_are_the_public_properties(name):
     assert all(found.values())
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_public_method_has_a_docstring(name):
     cls = getattr(deciban, name)
@@ -99,7 +95,6 @@ def test_every_public_method_has_a_docstring(name):
     assert not bare
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", NAMES)
 def test_help_reads_well(name):
     thing = getattr(deciban, name)

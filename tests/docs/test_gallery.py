@@ -11,6 +11,7 @@ import pytest
 import deciban.plots
 from deciban.cli.plot import GROUP
 from tests.cli.terminal import done
+from tests.thorough import thorough_beyond
 
 ROOT = Path(__file__).parents[2]
 spec = importlib.util.spec_from_file_location("make_gallery", ROOT / "docs" / "make_gallery.py")
@@ -51,8 +52,7 @@ def test_the_pictures_are_those_that_are_shown_and_not_large():
     assert sum(files.values()) <= make_gallery.MAX_BYTES
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("name", EXAMPLE_CHAPTERS)
+@pytest.mark.parametrize("name", thorough_beyond(5, EXAMPLE_CHAPTERS, "draws pictures: a second each"))
 def test_the_commands_draw_what_is_shown_and_say_so(name, folder, monkeypatch):
     monkeypatch.chdir(folder)
     chapter = CHAPTERS[name]

@@ -29,7 +29,6 @@ def find(name):
     return getattr(importlib.import_module(module), name)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_public_name_has_a_page_with_all_its_public_methods(name):
     page, value = API_PAGES[f"{name}.rst"], getattr(deciban, name)
@@ -40,14 +39,12 @@ def test_every_public_name_has_a_page_with_all_its_public_methods(name):
         assert set(methods) - {c for c in methods if isinstance(getattr(value, c), type)} <= set(listed)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", [*NAMES, *PLOTS])
 def test_every_public_class_and_function_has_an_example(name):
     """The example itself is run as a doctest of its module."""
     assert ">>> " in inspect.getdoc(find(name))
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", sorted(set(NAMES) - CLASS_EXAMPLES))
 def test_every_method_has_an_example(name):
     """Methods that only raise an error, as there is no such quantity, have none."""
@@ -57,7 +54,6 @@ def test_every_method_has_an_example(name):
     assert not [m for m, doc in docs.items() if ">>> " not in doc and not doc.startswith("Raise UndefinedError")]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_listed_in_the_overview(name):
     assert re.search(
@@ -65,7 +61,6 @@ def test_every_name_is_listed_in_the_overview(name):
     )
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", [name for name, _ in commands.iterate_commands()])
 def test_every_command_has_a_page_with_all_its_options(name):
     page = COMMAND_PAGES[commands.to_file(name)]
@@ -104,7 +99,6 @@ def test_links_of_command_pages_lead_somewhere(page):
             assert link in COMMAND_PAGES or target.exists(), link
 
 
-@pytest.mark.cases(None)
 def test_the_guide_to_reports_names_what_a_report_has():
     rows = re.findall(r"^\| (`.*?) \| ", (DOCS / "guides" / "report.md").read_text(), flags=re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"(?<=`)\w+(?=[`(])", row)}

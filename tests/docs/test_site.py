@@ -39,7 +39,6 @@ def test_a_site_whose_links_lead_somewhere_has_no_problem(site):
     assert problems(site) == []
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     ("added", "problem"),
     [
@@ -104,7 +103,7 @@ def test_formulas_become_mathml():
     assert written.startswith("<math")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="builds the documentation site: a minute")
 @pytest.mark.skipif(importlib.util.find_spec("sphinx") is None, reason="needs Sphinx: make docs installs it")
 def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path):
     """Built without the pictures of the gallery, which `make docs` draws."""

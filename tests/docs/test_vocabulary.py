@@ -78,7 +78,6 @@ def docstrings(tree):
                 yield value.value, statement.lineno
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("module", MODULES)
 def test_names_and_docstrings_use_the_terms_of_the_field(module):
     tree = parse(module)

@@ -38,7 +38,6 @@ def test_every_path_gives_the_same_statistic_and_scores(case, path, holes, weigh
             near(model.scores([store(Q)], wanted, 1), answer)
 
 
-@pytest.mark.cases(1)
 @every_case
 @every_path
 def test_the_number_of_threads_changes_no_bit(case, path):
@@ -165,7 +164,6 @@ def test_rows_impossible_under_every_class_are_counted_and_take_the_prior(way):
                 assert model.scores([store(Q)], "density", 1)[:2].tolist() == [-np.inf, -np.inf]
 
 
-@pytest.mark.cases(2)
 @pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, np.bool_, ">f8"])
 @pytest.mark.parametrize(
     "name", ["bernoulli", "multinomial", "poisson", "gaussian", "gaussian, full", "categorical", "binned", "joint"]

@@ -94,7 +94,7 @@ print(hashlib.sha256(model.predict_log_proba(X).tobytes()).hexdigest())
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts processes that compile kernels")
 def test_the_first_answer_of_a_process_does_not_depend_on_the_number_of_threads():
     """A kernel is loaded while other blocks wait: they must not go another way meanwhile."""
     runs = [subprocess.Popen([sys.executable, "-c", FRESH, n], stdout=subprocess.PIPE, text=True) for n in "13"]

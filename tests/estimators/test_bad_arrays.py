@@ -239,7 +239,6 @@ def negative_counts(rows):
     return X, np.array(["p", "q"] * 30)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("sparse_rows", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("folds", [3, "loo", [0, 1, 2] * 20])
@@ -254,7 +253,6 @@ def test_errors_in_cross_validation_number_the_rows_as_they_were_given(make, row
         deciban.cross_validate(make(), sparse.csr_array(X) if sparse_rows else X, y, folds, sample_weight=weight)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("row", range(20, 60, 7))
 def test_errors_of_boosting_number_the_rows_as_they_were_given(row):
     X, y = negative_counts(row)
@@ -263,7 +261,6 @@ def test_errors_of_boosting_number_the_rows_as_they_were_given(row):
         model.fit(X, y, np.repeat([0.0, 1.0], [20, 40]))
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("cell", [np.inf, "much"])
 @pytest.mark.parametrize("calibrate", [None, "temperature"])

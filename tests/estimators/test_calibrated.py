@@ -53,7 +53,7 @@ def test_the_map_is_fitted_to_scores_of_scikit_learns_folds():
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     model = deciban.GaussianNB().calibrated(X, y, "platt", folds=cv)
     L = cross_val_predict(deciban.GaussianNB(), X, y, cv=cv, method="predict_log_proba")
-    expected = fit_platt(L, np.unique(y, return_inverse=True)[1], np.ones(len(y)))
+    expected = fit_platt(L, np.unique(y, return_inverse=True)[1], np.ones(len(y)), np.log(model.class_prior_))
     np.testing.assert_allclose(model.calibration_.map.bias, expected.bias, atol=1e-6)
     assert model.calibration_.map.slope == pytest.approx(expected.slope, rel=1e-6)
 
@@ -149,12 +149,24 @@ def test_other_priors_move_what_was_calibrated():
         lambda m, X, y: 2 * m,
     ],
 )
-def test_learning_more_drops_the_map_and_says_so(change):
+def test_learning_more_keeps_the_map_and_says_so(change):
     X, y = draw_redundant_columns()
     model = deciban.GaussianNB().calibrated(X, y, "temperature")
-    with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped") as result:
-        assert change(model, X, y).calibration_ is None
-    assert result[0].filename == __file__
+    before = model.calibration_.map
+    changed = change(model, X, y)
+    assert changed.calibration_.map == before
+    assert "rows of then" in str(changed.calibration_)
+
+
+def test_one_more_batch_leaves_the_log_loss_about_as_it_was():
+    X, y = draw_redundant_columns()
+    new, truth = draw_redundant_columns(900, seed=1)
+    place = np.searchsorted(["a", "b", "c"], truth)
+    model = deciban.GaussianNB().calibrated(X, y)
+    before = -model.predict_log_proba(new)[np.arange(900), place].mean()
+    after = -model.partial_fit(X[:5], y[:5]).predict_log_proba(new)[np.arange(900), place].mean()
+    assert after == pytest.approx(before, rel=0.05)
+    assert model.forget(X[:5], y[:5], exact=True).calibration_ is None
 
 
 def test_a_batch_is_not_calibrated_with_a_warning():

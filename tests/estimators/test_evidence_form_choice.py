@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 import deciban
 from deciban import EvidenceRegression
 from deciban.linear import evidence_weights_of_words as word_weights
-from deciban.validation.splits import assign_by_content
+from deciban.validation.splits import StratifiedAssigner
 
 
 def make_topics(n, seed=0):
@@ -38,7 +38,7 @@ def test_the_smoothing_is_that_of_least_held_out_loss():
     X, y = make_topics(400)
     model = EvidenceRegression(words="classic").fit(X, y)
     rows = count_rows(X, y)
-    fold = assign_by_content([rows.counted], rows.codes, None, 5)
+    fold = StratifiedAssigner(5).assign(rows.codes)
     candidates = [word_weights.Smoothing(1.0, False), word_weights.Smoothing(0.1, True)]
     losses = [sum(hold_out(rows, fold, f, each) for f in (0, 1)) for each in candidates]
     best = candidates[int(np.argmin(losses))]
@@ -62,7 +62,7 @@ def test_a_form_that_is_clearly_better_is_chosen_by_one_fold_and_any_other_by_tw
     y = np.arange(400) % 2
     X = [f"w{i % 7} {('good', 'bad')[k]} w{i % 11}" for i, k in enumerate(y)]
     rows = count_rows(X, y)
-    fold, settings = assign_by_content([rows.counted], rows.codes, None, 5), word_weights.EvidenceSettings()
+    fold, settings = StratifiedAssigner(5).assign(rows.codes), word_weights.EvidenceSettings()
     usual, same, poor = (
         word_weights.FormCandidate(rows, word_weights.Smoothing(alpha, False), settings, fold)
         for alpha in (1, 1, 1e6)
@@ -98,17 +98,6 @@ def count_rows(X, y):
 def choose_by_100_documents(monkeypatch):
     """Let at most 100 documents choose the form."""
     monkeypatch.setattr(word_weights, "MAX_CHOICE_DOCUMENTS", 100)
-
-
-@pytest.mark.usefixtures("choose_by_100_documents")
-def test_the_documents_that_choose_do_not_depend_on_their_order():
-    rng = np.random.default_rng(0)
-    X = [" ".join(f"w{v}" for v in rng.integers(0, 50, 8)) for _ in range(1000)]
-    y, order = np.arange(1000) % 2, rng.permutation(1000)
-    index = word_weights.sample_choice_documents(count_rows(X, y))
-    again = word_weights.sample_choice_documents(count_rows([X[i] for i in order], y[order]))
-    assert len(index) == 100
-    np.testing.assert_array_equal(np.sort(order[again]), index)
 
 
 @pytest.mark.usefixtures("choose_by_100_documents")

@@ -287,7 +287,7 @@ def test_odd_counts_have_sound_answers(case):
         np.testing.assert_allclose(p, np.broadcast_to(shares, p.shape), atol=1e-4)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_a_thousand_classes_of_fifty_words_share_each_word_alike():
     X, y = np.tile(np.eye(50), (40, 1)), np.arange(2000) % 1000
     model = EvidenceRegression().fit(X, y)

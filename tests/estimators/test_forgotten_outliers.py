@@ -47,8 +47,7 @@ def test_a_model_that_learned_and_forgot_an_outlier_is_the_one_that_never_did(ma
         assert_same_model(model, expected, X)
 
 
-@pytest.mark.thorough
-@pytest.mark.cases(1)
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_the_outlier_of_1e8_among_many_rows_and_weights(kind):
     rng = np.random.default_rng(0)

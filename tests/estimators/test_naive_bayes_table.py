@@ -161,7 +161,7 @@ def test_it_obeys_the_grammar_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_searches_and_cross_validation_take_frames():
     table, y = patients()
     frame = pd.DataFrame(table)

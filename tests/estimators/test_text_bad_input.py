@@ -12,6 +12,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from deciban import TextClassifier, Words
 from deciban.errors import DecibanWarning, ForgetError, InputError, ModelFileError
+from tests.thorough import thorough
 
 MAIL = ["cheap pills, buy now", "buy cheap watches", "lunch at noon?", "the report is at noon", "buy lunch"]
 LABELS = ["spam", "spam", "ham", "ham", "ham"]
@@ -72,10 +73,16 @@ def test_without_a_pseudo_count_an_unknown_word_excludes_a_class():
 LONG = 5_000_000
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("one character", 1), ("one letter, spaced", 0), ("words", 4), ("spaces", 0), ("binary", None), ("NUL", 0)],
+    [
+        thorough("one character", 1, reason="one word of megabytes, as n-grams: nine seconds"),
+        ("one letter, spaced", 0),
+        ("words", 4),
+        ("spaces", 0),
+        ("binary", None),
+        ("NUL", 0),
+    ],
 )
 def test_a_document_of_megabytes_is_a_document(kind, words):
     rng = np.random.default_rng(0)
@@ -100,7 +107,7 @@ def test_a_document_of_megabytes_is_a_document(kind, words):
         assert model.forget([text], ["long"]).ledger_.n_rows == 2.0
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_megabytes_without_a_word_are_documents():
     model = TextClassifier().fit([" " * LONG, "", "?"], [0, 1, 1])
     assert len(model.vocabulary_) == 0
@@ -108,7 +115,7 @@ def test_megabytes_without_a_word_are_documents():
         np.testing.assert_allclose(model.predict_proba([" " * LONG]), [[1 / 3, 2 / 3]])
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_a_large_vocabulary_is_counted_merged_and_forgotten():
     words = np.array([f"w{i:x}" for i in range(200_000)])
     documents = [" ".join(part) for part in words.reshape(400, 500)]

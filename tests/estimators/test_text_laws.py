@@ -48,7 +48,7 @@ def test_forgetting_undoes_learning(kind, corpus):
         assert_same_scores(other, before, questions)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 @every_kind
 @few
 @given(corpus=corpora())

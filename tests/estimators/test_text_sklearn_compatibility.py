@@ -118,7 +118,7 @@ def draw_large_corpus():
     return documents, rng.integers(0, 4, len(documents)), rng.random(len(documents))
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="compiles kernels: seconds")
 def test_neither_size_nor_threads_nor_blocks_change_the_model(monkeypatch):
     documents, labels, weight = draw_large_corpus()
     one, two = (TextClassifier(n_jobs=n, words=Words(ngrams=2)).fit(documents, labels) for n in (1, 2))
@@ -138,7 +138,7 @@ def test_neither_size_nor_threads_nor_blocks_change_the_model(monkeypatch):
     np.testing.assert_allclose(heavy.predict_joint_log_proba(documents[:500]), expected, rtol=1e-10)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="compiles kernels: seconds")
 def test_a_small_fit_loads_no_compiler():
     script = f"""
 import sys

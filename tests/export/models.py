@@ -85,8 +85,13 @@ SPELLINGS = {
     "true": ["true", "false"],
     "True": ["True", "False"],
     "TRUE": ["TRUE", "FALSE"],
+    "yes": ["yes", "no"],
+    "Y": ["Y", "N"],
+    "digits": ["1", "0"],
+    "numbers": [1, 0],
+    "doubles": [1.0, 0.0],
 }
-"""A Boolean as databases have it, and as CSV files of databases, Python, Excel and R spell it."""
+"""A flag as databases have it, and as CSV files of databases, Python, Excel, R and people spell it."""
 
 
 def flagged(spelling):

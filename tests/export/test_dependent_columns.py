@@ -87,7 +87,6 @@ def by_javascript(model, rows, folder):
 PLACES = {"file": by_file, "json": by_json, "sql": by_sql, "onnx": by_onnx, "javascript": by_javascript}
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_gives_its_posterior_elsewhere_or_is_refused(name, place, tmp_path):
@@ -103,6 +102,25 @@ def test_a_model_gives_its_posterior_elsewhere_or_is_refused(name, place, tmp_pa
     np.testing.assert_allclose(PLACES[place](model, rows, tmp_path), posterior(model, rows), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("n_levels", [40, 200])
+@pytest.mark.parametrize("place", PLACES)
+def test_an_unseen_level_is_no_level_of_the_rare_ones(place, n_levels, tmp_path):
+    """Rare levels have one cell together, whose dependence says nothing of a level that no row has."""
+    rng = np.random.default_rng(0)
+    k, shop = rng.integers(0, 2, 4000), rng.zipf(1.3, 4000) % n_levels
+    town = (np.where(rng.random(4000) < 0.3, rng.integers(0, n_levels, 4000), shop) + k) % n_levels
+    names = {"shop": [f"s{v}" for v in shop], "town": [f"t{v}" for v in town]}
+    model = deciban.train(
+        pa.table({**names, "kind": [f"c{v}" for v in k]}), target="kind", structure="tan", judge=False
+    )
+    assert model.structure
+    cells = [None, "new", "s0", f"s{n_levels - 1}"]
+    rows = pa.table({"shop": cells * 3, "town": sorted([f"t{n_levels - 1}", "t1", None] * 4, key=str)})
+    expected = posterior(model, rows)
+    np.testing.assert_allclose(expected[1::4], expected[0::4], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(PLACES[place](model, rows, tmp_path), expected, rtol=0, atol=1e-9)
+
+
 def train_in_duckdb(**settings):
     with duckdb.connect() as database:
         database.register("given", ROWS)
@@ -110,7 +128,6 @@ def train_in_duckdb(**settings):
         return deciban.train(database, table="t", target="kind", **settings)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_table_of_a_database_gives_the_same_model(name):
     """Pairs of columns are not counted by a database: its rows are read where they are asked for, and only there."""

@@ -59,7 +59,6 @@ def replace_each(value, path=()):
 
 
 @pytest.mark.filterwarnings("ignore::deciban.errors.DecibanWarning")
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["joined numbers", "dependent columns", "isotonic, three classes", "boosted"])
 def test_a_forged_document_is_refused_or_read(name):
     """Any value may be forged: reading ends with a model or with ModelFileError, and nothing else."""

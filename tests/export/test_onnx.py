@@ -69,7 +69,6 @@ def test_inputs_have_the_names_of_columns_whatever_these_are(names):
     assert label.tolist() == model.predict(rows).to_pylist()
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", ["label", "probabilities", "deciban:constant:0", "a\0b", ""])
 def test_a_name_that_no_input_can_have_is_refused(name):
     table = patients(names={"ward": name})
@@ -108,7 +107,6 @@ def test_a_text_is_a_matrix_of_the_counts_of_its_words(name):
     np.testing.assert_allclose(p, posterior(model, rows), rtol=0, atol=1e-9)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("to", ["onnx", "sql", "js", "json"])
 def test_a_classifier_of_texts_is_refused_with_the_way_out(to):
     model = deciban.TextClassifier().fit(["fever", "well"] * 4, ["ill", "well"] * 4)

@@ -43,8 +43,7 @@ def test_postgresql_gives_the_posterior(name, postgres):
     check(found, model, rows)
 
 
-@pytest.mark.thorough
-@pytest.mark.cases(None)
+@pytest.mark.thorough(reason="starts Spark")
 @pytest.mark.parametrize("name", CASES)
 def test_spark_gives_the_posterior(name, spark):
     model, rows, found = scored(name, "spark", lambda *query: run_spark(spark, *query))

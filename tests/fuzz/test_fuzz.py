@@ -9,6 +9,7 @@ import pytest
 
 from tests.fuzz import runner
 from tests.fuzz.runner import TARGETS
+from tests.thorough import thorough_beyond
 
 INPUTS = {"arrow_files": 50, "import_text": 50, "messages": 200, "spamd_requests": 200, "stores": 50}
 """Inputs of targets that `make test` tries, as many as a second or two allow."""
@@ -19,8 +20,7 @@ def fuzz(*arguments):
     return subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("target", INPUTS)
+@pytest.mark.parametrize("target", thorough_beyond(2, [*INPUTS], "starts a process: three seconds each"))
 def test_a_few_inputs_of_some_targets(target):
     inputs = INPUTS[target]
     done = fuzz(target, "--seconds", "600", "--processes", "1", "--inputs", str(inputs))
@@ -28,14 +28,14 @@ def test_a_few_inputs_of_some_targets(target):
     assert f"{inputs} " in done.stdout
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="a hundred inputs of each target: minutes in all")
 @pytest.mark.parametrize("target", TARGETS)
 def test_many_inputs_of_each_target(target):
     done = fuzz(target, "--seconds", "600", "--inputs", "100", "--processes", "1", "--seed", "thorough")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", thorough_beyond(5, [*TARGETS], "makes inputs twice: half a second each"))
 def test_mutations_depend_on_the_seed_alone(target):
     module = runner.load(target)
     raw = module.seeds()[0]

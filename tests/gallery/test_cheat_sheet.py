@@ -54,7 +54,7 @@ def test_names_in_the_python_column_exist():
             assert hasattr(owner, name) or name == "b", name
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_no_text_overlaps_another_or_the_edge(sections):
     figure = make_cheat_sheet.draw_page(sections).figure
     renderer = FigureCanvasAgg(figure).get_renderer()

@@ -61,7 +61,7 @@ def p_no(alpha):
     return products[0] / sum(products)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_zero_count():
     page = run("03_zero_counts")
     assert p_no(0) == 0
@@ -74,7 +74,7 @@ def test_the_zero_count():
     np.testing.assert_allclose(page.values["prior"], floats([Q(4, 7), Q(3, 7)]), rtol=1e-12)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_parameter_counts():
     page = run("04_parameter_counts")
     (_, _, joint), (_, _, naive), (_, _, full) = LECTURE_FIGURES
@@ -87,7 +87,7 @@ def test_the_parameter_counts():
     assert f"{full:,}" in page.text
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_taxis():
     page = run("05_london_taxis")
     with_coat = RAIN * COAT["rain"], (1 - RAIN) * COAT["dry"]
@@ -104,7 +104,7 @@ def test_the_taxis():
     assert pair.conditional == pytest.approx(0, abs=1e-3)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_linear_classifier():
     page = run("06_linear_classifier")
     X, y = page.values["X"].tolist(), page.values["y"].tolist()
@@ -120,7 +120,7 @@ def test_the_linear_classifier():
     assert f"{log(9 * 2 / 3):+.3f}, not {log(3):+.3f}, nor its mean {log(3) / 2:+.3f}" in page.text
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_logarithms():
     page = run("07_logarithms")
     theta = [[Q(float(p)) for p in row[page.values["document"]]] for row in page.values["theta"]]
@@ -139,7 +139,7 @@ def test_the_logarithms():
     assert f"= {log(1 / 3) + log(2):.4f}, not 3 ln(1/3) + ln 2 = {3 * log(1 / 3) + log(2):.4f}" in page.text
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_bag_of_words():
     page = run("08_bag_of_words")
     sport, politics, words = (page.values[name] for name in ("sport", "politics", "words"))
@@ -161,7 +161,7 @@ def test_the_bag_of_words():
     assert f"n = {totals[1]} words of sport, {totals[0]} of politics, V = {len(words)}" in page.text
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 def test_the_spam_detector(tmp_path):
     page = run("09_spam_detector")
     rows = {row[0]: row[1] for row in lab_rows("mail", "## The lecture's experiment")[:7]}

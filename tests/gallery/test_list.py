@@ -26,7 +26,6 @@ def test_every_idea_has_a_script_and_every_script_an_idea():
     assert sorted(path.name for path in EXAMPLES.glob("*.py")) == [path_of(name).name for name in IDEAS.values()]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", IDEAS.values())
 def test_a_script_is_short_and_begins_with_a_title(name):
     text = path_of(name).read_text()
@@ -38,7 +37,6 @@ def test_a_script_is_short_and_begins_with_a_title(name):
     assert re.search(r"^(from|import) deciban", text, flags=re.MULTILINE)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("mistake", "name"), MISTAKES.items())
 def test_every_common_mistake_is_shown_on_a_page(mistake, name):
     assert re.search(r"\*\*(A common mistake|Common mistakes):\*\*", path_of(name).read_text()), mistake
@@ -52,8 +50,7 @@ def has_labels(ax):
     return bare or bool(shared) or bool(ax.get_xlabel() or ax.get_ylabel()) or names
 
 
-@pytest.mark.thorough
-@pytest.mark.cases(None)
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 @pytest.mark.parametrize("name", IDEAS.values())
 def test_figures_have_titles_for_their_alternative_text_and_labelled_axes(name):
     page = run(name)

@@ -19,7 +19,7 @@ from tests.cli.terminal import EXAMPLES as TABLES
 from tests.gallery.pages import lab_rows, numbers_in, run
 from tests.textbook.test_lines_and_conics import NUMBERS, group, moments
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 
 
 def test_the_crossing_gaussians():

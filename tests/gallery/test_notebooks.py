@@ -19,8 +19,7 @@ def make_notebook(name):
     return notebook.jupyter_notebook(blocks, dict(DEFAULT_GALLERY_CONF), str(path_of(name).parent))
 
 
-@pytest.mark.thorough
-@pytest.mark.cases(None)
+@pytest.mark.thorough(reason="runs the programs of the gallery: seconds each")
 @pytest.mark.parametrize("name", IDEAS.values())
 def test_the_cells_of_the_notebook_run_and_print_the_same(name):
     from matplotlib import pyplot

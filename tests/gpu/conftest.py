@@ -4,6 +4,9 @@ The conftest of the repository chooses the interpreter.
 """
 
 import importlib.util
+from collections import defaultdict
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +33,20 @@ else:
     HAS_GPU = torch.cuda.is_available()
     if not HAS_GPU and importlib.util.find_spec("triton") is not None:
         _mend_interpreter()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave most cases to `make thorough` without a GPU: of each test one runs, or as many as `interpreted` says."""
+    own = defaultdict(list)
+    for item in items if not HAS_GPU else ():
+        if item.path.parent == Path(__file__).parent and hasattr(item, "callspec"):
+            own[item.nodeid.partition("[")[0]].append(item)
+    for cases in own.values():
+        limit = next((marker.args[0] for marker in cases[0].iter_markers("interpreted")), 1)
+        cases.sort(key=lambda item: sha256(item.nodeid.encode()).digest())
+        for item in cases[len(cases) if limit is None else limit :]:
+            item.add_marker(pytest.mark.thorough(reason="Triton's interpreter takes seconds for each case"))
 
 
 def pytest_report_header():

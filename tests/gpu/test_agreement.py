@@ -116,13 +116,13 @@ def compare(name, X, y, weight, device, queries=None):
 @every_case
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.cases(6)
+@pytest.mark.interpreted(6)
 def test_tensors_give_the_model_of_arrays(name, missing, weighted, way):
     X, y, weight = draw(name, missing=missing)
     compare(name, X, y, weight if weighted else None, way)
 
 
-@pytest.mark.cases(3)
+@pytest.mark.interpreted(3)
 @every_case
 def test_any_shape_and_any_rows(name, way):
     @settings(max_examples=6)
@@ -154,7 +154,7 @@ def test_a_thousand_classes_some_of_them_empty(dtype, way):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_posteriors_of_any_shape_weights_and_strides(dtype, way):
     views = {
         "whole": lambda T: T,
@@ -211,7 +211,7 @@ def test_constant_columns_have_no_variance(way):
 
 
 @pytest.mark.parametrize("name", ["GaussianNB single", "BernoulliNB bytes", "CategoricalNB"])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_rows_need_not_be_contiguous(name, way):
     X, y, _ = draw(name, d=12)
     T, labels = torch.as_tensor(X, device=way), torch.as_tensor(y, device=way)
@@ -226,7 +226,7 @@ def test_rows_need_not_be_contiguous(name, way):
 
 
 @pytest.mark.parametrize("labels", [[0, 1, 2], [5, 7, 40], [-3, 0, 100000], [0.0, 1.0, 2.0], [False, True, True]])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_labels_come_back_as_they_were(labels, way):
     rng = np.random.default_rng(0)
     y = np.array(labels)[rng.integers(0, 3, 90)]
@@ -239,7 +239,7 @@ def test_labels_come_back_as_they_were(labels, way):
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint8])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_labels_may_span_their_type(dtype, way):
     ends = np.array([np.iinfo(dtype).min, 3, np.iinfo(dtype).max]).astype(dtype)
     X, y = np.arange(90.0)[:, None], np.repeat(ends, 30)
@@ -310,7 +310,7 @@ def test_each_kernel_agrees_with_its_definition(seed, way):
 
 @pytest.mark.parametrize("d", [1, 5, 20, 33, 64, 80, 130])
 @pytest.mark.parametrize("way", ["kernel"], indirect=True)
-@pytest.mark.cases(3)
+@pytest.mark.interpreted(3)
 def test_levels_are_counted_in_lines_of_any_number_of_columns(d, way):
     rng = np.random.default_rng(d)
     V = 40 if d < 30 else 5
@@ -343,7 +343,7 @@ def test_levels_of_many_blocks_are_counted_in_parts(way, monkeypatch):
 
 
 @pytest.mark.parametrize(("K", "d"), [(130, 20), (3, 140)])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_many_classes_or_columns_are_scored_by_products(K, d, way, monkeypatch):
     from deciban.gpu import device_scores
 

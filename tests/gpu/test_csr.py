@@ -46,7 +46,7 @@ def clone(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.cases(7)
+@pytest.mark.interpreted(7)
 def test_csr_tensors_give_the_model_of_matrices(name, dtype, way):
     matrix, y = draw(dtype=dtype)
     theirs = clone(name).fit(matrix, y)
@@ -161,7 +161,7 @@ def test_matrices_of_cupy_are_read(device):
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64, np.int32, np.uint8, np.float32])
 @pytest.mark.parametrize("threshold", [1.7e9, 1.7e9 + 0.5, 2.0, 300.0])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_thresholds_among_large_stored_numbers(dtype, threshold, way):
     matrix, y = draw()
     values = np.random.default_rng(0).integers(-10, 10, matrix.nnz) + threshold if threshold > 1e3 else matrix.data
@@ -184,7 +184,7 @@ POINTERS = {
 
 @pytest.mark.parametrize("case", POINTERS)
 @pytest.mark.parametrize("name", ["multinomial", "gaussian"])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_row_pointers_are_checked(case, name, device):
     matrix, y = draw()
     model, labels = clone(name).fit(matrix, y), torch.as_tensor(y, device=device)
@@ -198,7 +198,7 @@ def test_row_pointers_are_checked(case, name, device):
 
 @pytest.mark.parametrize("name", ["bernoulli", "bernoulli above one", "multinomial"])
 @pytest.mark.parametrize("is_sorted", [True, False])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_values_that_are_repeated_in_a_cell_are_added_first(name, is_sorted, way):
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 9, (200, 6)).astype(np.int64)

@@ -73,7 +73,7 @@ def test_logistic_regression_scores_tensors(device):
 @pytest.mark.parametrize("K", [2, 4])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("settings", [{}, {"fit_intercept": False}, {"C": 0.01}])
-@pytest.mark.cases(4)
+@pytest.mark.interpreted(4)
 def test_logistic_regression_is_fitted_on_the_device(K, dtype, settings, way, monkeypatch):
     from deciban.estimators import logistic_regression
 
@@ -120,7 +120,7 @@ BAD = {
 
 @pytest.mark.parametrize("rule", BAD)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_invalid_values_are_named_and_nothing_changes(rule, dtype, device):
     from sklearn.base import clone
 
@@ -190,7 +190,7 @@ def test_subclasses_of_tensors_are_tensors(device):
 
 
 @pytest.mark.parametrize("dtype", [">i8", ">i4", ">f8", np.longdouble, np.uint16])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_labels_in_host_memory_may_be_of_any_type(dtype, device):
     X, y = rows(device)
     labels = (y.cpu().numpy() * 3 + 1).astype(dtype)

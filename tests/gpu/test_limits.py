@@ -23,7 +23,7 @@ def spread(X, row_stride, column_stride, device):
 
 @pytest.mark.parametrize(("row_stride", "column_stride"), [(1, 2**30 + 64), (2**24 + 64, 1)])
 @pytest.mark.parametrize("way", ["kernel"], indirect=True)
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_offsets_beyond_32_bits(row_stride, column_stride, way):
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 9, (200, 3)).astype(np.uint8), rng.integers(0, 2, 200)
@@ -35,7 +35,7 @@ def test_offsets_beyond_32_bits(row_stride, column_stride, way):
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
 @pytest.mark.parametrize("threshold", [1.7e9, 1.7e9 + 0.5])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_thresholds_among_large_numbers(dtype, threshold, way):
     rng = np.random.default_rng(0)
     X = (1.7e9 + rng.integers(-10, 10, (300, 4))).astype(dtype)
@@ -44,7 +44,7 @@ def test_thresholds_among_large_numbers(dtype, threshold, way):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.float32, np.float16])
 @pytest.mark.parametrize("threshold", [0.0, 1.0, 16.0, 3.7, 200.0, 300.0, 1e300])
-@pytest.mark.cases(8)
+@pytest.mark.interpreted(8)
 def test_thresholds_beyond_the_numbers_of_a_type(dtype, threshold, way):
     assert_same_bernoulli(np.random.default_rng(0).integers(0, 100, (300, 4)).astype(dtype), threshold, way)
 
@@ -61,7 +61,7 @@ def assert_same_bernoulli(X, threshold, device):
 
 
 @pytest.mark.parametrize(("K", "d", "is_equal"), [(2, 32, True), (3, 32, True), (5, 32, False), (3, 2, False)])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_scores_of_classes_of_unequal_deviations(K, d, is_equal, way):
     rng = np.random.default_rng(1)
     deviation = np.exp(np.linspace(0, np.log(100), K)[:, None] * np.ones(d))
@@ -75,7 +75,7 @@ def test_scores_of_classes_of_unequal_deviations(K, d, is_equal, way):
 
 @pytest.mark.parametrize("deviation", [1e-12, 1e-18, 1e-22, 1e-30, 1e-36])
 @pytest.mark.parametrize("make", [deciban.GaussianNB, deciban.GaussianBayes])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_tiny_deviations_do_not_underflow(deviation, make, way):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 600)
@@ -107,7 +107,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_a_full_device_is_an_error_of_deciban_everywhere(name, device, monkeypatch):
     X, y = torch.randn(300, 4, device=device), 5 + torch.arange(300, device=device) // 100
     weight = torch.arange(300, dtype=torch.float64, device=device)

@@ -17,7 +17,7 @@ def draw(n=1003, dtype=np.float32):
 
 
 @pytest.mark.parametrize("batch_rows", [1, 100, 5000, None])
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_batches_give_the_model_of_all_rows(batch_rows, device):
     X, y = draw(103 if batch_rows == 1 else 1003, np.float64)
     model = deciban.GaussianNB()
@@ -118,7 +118,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-@pytest.mark.cases(None)
+@pytest.mark.interpreted(None)
 def test_arrays_of_any_kind_are_streamed(name, device):
     X, y = draw()
     X, y = ARRAYS[name](X, y)

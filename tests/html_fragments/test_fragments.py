@@ -84,7 +84,6 @@ def test_a_long_text_is_cut_where_it_says_so():
     assert len(tree.all("mark")) == 1
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "make",
     [

@@ -18,7 +18,6 @@ from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, remove_v
 from tests.laws.matrix import assert_same
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("rows", [1, 2, 3, 15, 16, 17, 31, 33, 2401, 70_001])
 @pytest.mark.parametrize("K", [1, 2, 20, 300])
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8])

@@ -41,7 +41,7 @@ def test_moments_of_measurements(table):
     assert_statistic(MOMENTS, table)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="compiles a kernel for every kind of number: seconds")
 @given(table=tables())
 def test_moments_of_any_kind_of_number(table):
     assert_statistic(MOMENTS, table)

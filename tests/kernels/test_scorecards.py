@@ -32,7 +32,6 @@ def rows(n=500, dtype=np.float64, scale=1.0):
     return X.astype(dtype), y, rng.uniform(0.1, 2.0, n)
 
 
-@pytest.mark.cases(2)
 @pytest.mark.parametrize("weighed", [False, True], ids=["unit", "weighed"])
 @pytest.mark.parametrize("wanted", ["log_posterior", "posterior", "joint", "density"])
 @pytest.mark.parametrize("folds", [7, "loo"])

@@ -7,7 +7,6 @@ from benchmarks import lab_bounds
 import deciban
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("model", ["number", "joined"])
 def test_a_weight_of_gross_errors_bounds_the_evidence_and_none_does_not(model):
     y = np.arange(400) % 2

@@ -36,7 +36,7 @@ def models():
         pytest.skip(str(absent))
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 @pytest.mark.skipif(shutil.which("bogofilter") is None, reason="needs Debian's bogofilter")
 def test_fewer_errors_and_better_ranked_than_bogofilter_on_the_same_split(models):
     peer = lab_mail_runs.measure_peer_split(mail_peers.Bogofilter, 4).metrics
@@ -47,7 +47,7 @@ def test_fewer_errors_and_better_ranked_than_bogofilter_on_the_same_split(models
     assert ours.unsure < peer.unsure
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_the_usual_model_is_the_best_of_the_four(models):
     assert min(models, key=lambda name: models[name].metrics.log_loss) == "evidence"
     assert min(models, key=lambda name: models[name].metrics.misranked) == "evidence"

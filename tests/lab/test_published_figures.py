@@ -19,7 +19,10 @@ def list_or_skip(measure):
 
 @pytest.mark.parametrize(
     "measure",
-    [pytest.param(lab.measure_letter, marks=pytest.mark.thorough), lab.measure_vote],
+    [
+        pytest.param(lab.measure_letter, marks=pytest.mark.thorough(reason="needs a corpus, and minutes")),
+        lab.measure_vote,
+    ],
     ids=["letters", "votes"],
 )
 def test_letters_and_votes_are_as_published(measure):
@@ -35,20 +38,20 @@ def test_black_and_white_digits_are_as_published():
     assert round(model.score(X_test, y_test), 4) == 0.8427
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_adult_is_as_published():
     for figure in list_or_skip(lab_tables.measure_adult):
         assert figure.met, figure
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_skipping_missing_cells_costs_no_more_than_a_point_against_imputing_them():
     results = list_or_skip(lambda: lab_tables.measure_missing(lab_tables.TARGET_TABLES))
     assert len(results) == len(lab_tables.TARGET_TABLES)
     assert lab_tables.cost_of_skipping(results) <= lab_tables.MAX_SKIPPING_COST
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_newsgroups_are_as_published_and_equal_scikit_learn():
     figures = list_or_skip(lambda: lab_text.measure_newsgroups([1.0]))
     assert len(figures) == 3
@@ -57,14 +60,14 @@ def test_newsgroups_are_as_published_and_equal_scikit_learn():
         assert figure.ours == figure.peer
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_four_newsgroups_weighted_by_tf_idf_are_as_published_and_equal_scikit_learn():
     (figure,) = list_or_skip(lambda: islice(lab_text.measure_weightings(), 1))
     assert figure.met, figure
     assert figure.ours == figure.peer
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 def test_movie_sentences_are_as_published():
     figures = list_or_skip(lab_text.measure_sentences)
     assert len(figures) == 2
@@ -73,7 +76,7 @@ def test_movie_sentences_are_as_published():
         assert figure.ours == pytest.approx(figure.peer, abs=2e-4)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 @pytest.mark.parametrize("event", ["boolean", "bernoulli"])
 def test_spam_recall_is_as_published_when_each_batch_is_scored_before_it_is_learned(event):
     figures = list_or_skip(lambda: lab_text.measure_mailboxes([(1, event)]))

@@ -126,7 +126,7 @@ def test_without_what_was_never_learned_is_refused_by_name():
     )
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_a_million_named_levels_unite_in_seconds():
     names = [f"{i:07d}" for i in range(1_000_000)]
     halves = names[: len(names) * 2 // 3], names[len(names) // 3 :]
@@ -270,7 +270,6 @@ def test_equal_schemas_and_only_they_have_equal_fingerprints():
         (("ham", "spam"), tuple(np.array(["ham", "spam"]))),
     ],
 )
-@pytest.mark.cases(None)
 def test_schemas_that_are_equal_have_the_same_fingerprint_and_hash(one, other):
     a, b = count_ledger(classes=one), count_ledger(classes=other)
     assert (a.schema == b.schema) == (a.schema.fingerprint == b.schema.fingerprint)

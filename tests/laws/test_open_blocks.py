@@ -176,7 +176,7 @@ def test_widened_tallies_are_those_with_features_between(data):
         assert moved.arrays()[name].tolist() == array.tolist()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_a_million_words_of_twenty_classes_are_merged_and_taken_in_seconds():
     rng = np.random.default_rng(4)
     words = [f"w{i}" for i in range(1_000_000)]

@@ -17,6 +17,7 @@ from deciban.ledger import Block, Counts, Ledger, Moments, Needs, Scatter, Schem
 from deciban.ledger.double_double import Pair, matrix_product
 from deciban.ledger.statistic import ROUNDING_FRACTION
 from tests import oracle
+from tests.thorough import thorough_beyond
 
 EXACT = Q(1, 10**12)
 SHIFTS = [0.0, 1e8, -1e8]
@@ -120,11 +121,12 @@ def many_rows(k, seed, missing, weighted, d=4, shift=0.0, n=3000):
     return X, w, far
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("weighted", [False, True], ids=["unit weights", "weights"])
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
 @pytest.mark.parametrize(("kind", "d"), [("moments", 4), ("moments", 1), ("scatter", 3)])
-@pytest.mark.parametrize("k", [0, 1, 2, 3, 4, 6, 8])
+@pytest.mark.parametrize(
+    "k", thorough_beyond(2, [0, 1, 2, 3, 4, 6, 8], "rows in exact fractions: half a second each")
+)
 def test_kernels_keep_the_digits_of_the_other_rows(k, kind, d, missing, weighted):
     shift = 1e8 if k % 2 else 0.0
     X, w, far = many_rows(k, k, missing, weighted, d, shift)
@@ -262,7 +264,7 @@ def test_a_fractional_count_that_loses_most_of_its_digits_gives_a_warning(sparse
         assert ledger(X, np.ones(2)) - ledger(X[1:], np.ones(1)) == ledger(X[:1], np.ones(1))
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 @given(seed=st.integers(0, 10**6), rows=st.sampled_from([1, 5, 5000]))
 def test_products_of_matrices_in_pairs_are_those_of_fractions(seed, rows):
     rng = np.random.default_rng(seed)

@@ -46,7 +46,6 @@ def test_empty_is_neutral_on_either_side(kind, data):
     assert_same(whole - whole, empty, scale=whole)
 
 
-@pytest.mark.cases(6)
 @every_kind
 @given(data=st.data())
 def test_what_has_faded_to_nothing_is_neutral(kind, data):

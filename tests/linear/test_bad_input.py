@@ -233,7 +233,7 @@ def test_missing_counts_are_refused_where_they_stand(learner):
         learn(learner, *sample_rows(learner)).predict(X)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="fits a thousand classes: seconds")
 @pytest.mark.parametrize("learner", ["logistic", "logistic from bayes", *BOOSTED])
 def test_a_thousand_classes_are_learned(learner):
     rng = np.random.default_rng(0)
@@ -245,7 +245,7 @@ def test_a_thousand_classes_are_learned(learner):
         assert model.coef_.shape == (1000, 5)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="fits a thousand classes: seconds")
 def test_a_thousand_classes_of_words_are_learned_to_the_end():
     """A class is two words of 46: the search ends, and tells every row."""
     first, second = np.triu_indices(46, 1)

@@ -104,7 +104,7 @@ def test_no_weight_at_all_learns_nothing():
     assert not fit.weights.any()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="fits a thousand classes: seconds")
 def test_a_thousand_classes():
     rng = np.random.default_rng(2)
     y = (np.arange(3000) % 1000).astype(np.int32)

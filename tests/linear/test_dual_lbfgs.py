@@ -41,7 +41,6 @@ def test_the_gram_product_is_the_product_of_their_features(fast, M, scaled):
     np.testing.assert_allclose(found.multiply(a), expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scaled", [False, True])
 def test_the_product_of_one_score_is_that_among_several_bit_for_bit(dtype, scaled):

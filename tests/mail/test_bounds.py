@@ -125,13 +125,12 @@ def test_no_crowd_takes_long():
     assert slow == []
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="reads megabytes hundreds of times: over ten seconds")
 def test_no_longest_message_takes_more_than_three_tenths_of_a_second():
     slow = [name for name, raw in hostile.largest() if takes_longer(raw[: 16 << 20], LONGEST_MESSAGE_SECONDS)]
     assert slow == []
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("unit", [b"x\n", b"\r", b"X-Deciban-", b"X-Deciban: a\n", b"X-Deciban:\n "])
 def test_a_header_is_written_into_a_longest_message_within_three_tenths_of_a_second(unit):
     raw = b"A: b\n" + unit * ((16 << 20) // len(unit))
@@ -142,14 +141,14 @@ def test_a_header_is_written_into_a_longest_message_within_three_tenths_of_a_sec
     assert least_seconds(insert, LONGEST_MESSAGE_SECONDS) <= LONGEST_MESSAGE_SECONDS
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="reads megabytes hundreds of times: over ten seconds")
 def test_no_string_repeated_in_a_longest_message_takes_more_than_three_tenths_of_a_second():
     large = chain(hostile.repeated(16 << 20), hostile.crowds(16 << 20))
     slow = [name for name, raw in large if takes_longer(raw[: 16 << 20], LONGEST_MESSAGE_SECONDS)]
     assert slow == []
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="reads megabytes hundreds of times: over ten seconds")
 def test_no_megabyte_and_no_longest_message_takes_long():
     large = chain(hostile.repeated(hostile.MEGABYTE), hostile.crowds(hostile.MEGABYTE), hostile.crowds(17 << 20))
     slow = [name for name, raw in large if takes_longer(raw, MOST_SECONDS, ALL)]

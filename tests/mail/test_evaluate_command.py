@@ -39,7 +39,7 @@ def test_the_lectures_experiment_for_people(mail: Path) -> None:
         assert word in done.stdout
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="learns and classifies many messages: seconds")
 def test_methods_of_evaluation_as_json(mail: Path) -> None:
     split = json.loads(run(mail, "--split", "60/20/20", "--model", "bayes", "--seed", "3", "--json").stdout)
     assert (split["messages"], split["ham"], split["model"], split["seed"]) == (20, 12, "bayes", 3)

@@ -68,7 +68,6 @@ def write(folder, files):
     return folder
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_file_that_is_not_mail_is_refused_and_the_error_names_it(tmp_path, name):
     (tmp_path / name).write_bytes(OTHERS[name])
@@ -80,7 +79,6 @@ def test_a_file_that_is_not_mail_is_refused_and_the_error_names_it(tmp_path, nam
         list(read_mail(tmp_path / name))
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", MAIL)
 def test_mail_without_the_usual_headers_is_mail(tmp_path, name):
     folder = write(tmp_path / "mail", {name: MAIL[name]})
@@ -181,7 +179,7 @@ def test_a_mail_system_may_hand_over_anything(tmp_path):
 
 
 @pytest.mark.corpus
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 @pytest.mark.parametrize("name", ["spamassassin.tar.gz", "enron1.tar.gz", "enron2.tar.gz"])
 def test_every_message_of_the_corpora_is_mail(name):
     try:

@@ -226,7 +226,7 @@ def test_a_server_that_refuses_a_move_keeps_the_message_and_is_asked_again(accou
     assert "moved 1 to Junk" in account.look()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="learns and classifies many messages: seconds")
 def test_without_move_on_the_server_nothing_is_copied_or_deleted(trained, tmp_path, monkeypatch):
     monkeypatch.setitem(imaplib.Commands, "MOVE", ("SELECTED",))
     monkeypatch.setenv("DECIBAN_IMAP_PASSWORD", dovecot.PASSWORD)

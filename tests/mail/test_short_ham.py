@@ -17,7 +17,7 @@ def test_there_are_sixty_different_messages() -> None:
     assert len(set(build_messages().values())) == 60
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="needs a corpus, and minutes")
 @pytest.mark.parametrize("name", CORPORA)
 def test_no_short_message_is_lost_after_learning_a_corpus(name: str) -> None:
     try:

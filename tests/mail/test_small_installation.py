@@ -132,7 +132,7 @@ def test_the_documented_installation_names_what_mail_needs():
     assert not any(name in " ".join(commands) for name in LARGE)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="makes an environment and installs into it")
 def test_the_small_installation_works_in_a_fresh_environment_and_is_small(tmp_path):
     """Install as documented, from this checkout, and learn and classify the example; needs a package index."""
     home = tmp_path / "venv"

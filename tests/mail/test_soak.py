@@ -32,7 +32,11 @@ MAINTENANCE_LOAD_SECONDS = 3.0
 ROUNDS_PER_STORE = 10
 DEADLINE_SECONDS = 120
 ASKED = os.environ.get("DECIBAN_SOAK_ROUNDS")
-ROUNDS = [int(ASKED)] if ASKED else [3, pytest.param(10, marks=pytest.mark.thorough)]
+ROUNDS = (
+    [int(ASKED)]
+    if ASKED
+    else [3, pytest.param(10, marks=pytest.mark.thorough(reason="kills a server and waits for it, round by round"))]
+)
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux's list of open files")
 

@@ -131,7 +131,6 @@ def trained(tmp_path):
         yield mail
 
 
-@pytest.mark.cases(1)
 def test_a_folder_is_recognised_as_if_every_file_was_read_here(folder, trained):
     reported_here, reported = [], []
     here = [(found.name, trained.classify(found.raw)) for found in read_mail(folder, problems=reported_here.append)]

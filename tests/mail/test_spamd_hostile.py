@@ -87,7 +87,7 @@ def test_compressed_messages_are_classified_and_given_back(server):
     assert b"X-Deciban: spam" in answer
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="waits for time-outs, or serves for seconds")
 @pytest.mark.parametrize(
     "sent", [b"", b"CHE", b"CHECK SPAMC/1.5\r\nContent-length: 5\r\n\r\nab"], ids=["silent", "line", "body"]
 )
@@ -97,7 +97,7 @@ def test_a_client_that_says_nothing_more_is_told_that_its_time_is_up(server, sen
     assert 1.2 < time.monotonic() - begun < 10
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="waits for time-outs, or serves for seconds")
 def test_a_client_that_sends_a_byte_at_a_time_has_no_more_time_than_others(server):
     begun = time.monotonic()
     with server.connect() as line:

@@ -19,7 +19,7 @@ from tests.mail.spamds import Running, learn_messages, make_message, request, ru
 from tests.timing import least
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="waits for time-outs, or serves for seconds")
 def test_five_milliseconds_at_the_median(tmp_path):
     learn_messages(tmp_path / "mail.db")
     with run_server(tmp_path / "mail.db") as server:
@@ -37,7 +37,7 @@ def test_five_milliseconds_at_the_median(tmp_path):
         assert least(measure, 0.005) <= 0.005
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="waits for time-outs, or serves for seconds")
 @pytest.mark.skipif(spamds.ABSENT is not None, reason=str(spamds.ABSENT))
 def test_sixteen_at_once_for_twenty_seconds_without_an_error(tmp_path):
     learn_messages(tmp_path / "mail.db")
@@ -126,9 +126,18 @@ def longest_wait(server, process, large, headers=()):
     return max(waits)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("headers", [(), ("Message-class: ham", "Set: local")], ids=["CHECK", "TELL"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param((), id="CHECK"),
+        pytest.param(
+            ("Message-class: ham", "Set: local"),
+            id="TELL",
+            marks=pytest.mark.thorough(reason="large messages for seconds"),
+        ),
+    ],
+)
 def test_large_messages_keep_no_other_connection_waiting(tmp_path, shape, headers):
     """A small message waits for at most a second, counted in the server's CPU time: other work adds nothing to it."""
     learn_messages(tmp_path / "mail.db", 10)

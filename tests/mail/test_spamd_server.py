@@ -63,7 +63,7 @@ def test_a_request_that_has_begun_is_finished_before_the_end(store, number):
             server.connect()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="waits for time-outs, or serves for seconds")
 def test_nobody_can_keep_the_server_from_ending(store):
     with process(store) as (running, server), server.connect() as line:
         line.sendall(b"CHECK SPAMC/1.5\r\n")
@@ -72,7 +72,7 @@ def test_nobody_can_keep_the_server_from_ending(store):
         assert running.wait(20) == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="waits for time-outs, or serves for seconds")
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
 def test_memory_stays_bounded_whatever_is_sent(store):
     bomb = request("PROCESS", zlib.compress(bytes(200_000_000)), "Compress: zlib")

@@ -96,7 +96,7 @@ def test_a_file_that_may_not_grow_is_reported_and_changes_nothing(tmp_path):
         assert store.totals() == {"ham": (5, 5.0), "spam": (5, 5.0)}
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="learns and classifies many messages: seconds")
 def test_bytes_overwritten_at_random_are_reported_or_harmless(tmp_path):
     """Nothing but StoreError comes out, whatever is asked or done."""
     whole = tmp_path / "whole.db"

@@ -160,7 +160,7 @@ def test_any_sequence_of_steps_equals_a_plain_model(sequence):
         assert store.check() == []
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="learns and classifies many messages: seconds")
 @settings(max_examples=60, deadline=None)
 @given(st.lists(entries, max_size=8), st.lists(st.integers(0, 8), max_size=3), st.sampled_from([None, HALF_LIFE]))
 def test_batches_may_be_cut_anywhere(batch, cuts, half_life):

@@ -88,7 +88,7 @@ def test_the_spy_tells_of_a_store_that_python_opens(spied, tmp_path):
     assert str(path) in spied.read_text()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="learns and classifies many messages: seconds")
 def test_no_command_opens_a_store_without_sqlite(spied, tmp_path):
     store, other, text = tmp_path / "mail.db", tmp_path / "other.db", tmp_path / "mail.jsonl"
     ham, junk = mbox(tmp_path / "ham.mbox", "ham", range(310)), maildir(tmp_path / "Junk", "spam", range(310))

@@ -158,7 +158,9 @@ def everything(path: Path) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    "at_least", [20, pytest.param(200, marks=pytest.mark.thorough)], ids=["20 kills", "200 kills"]
+    "at_least",
+    [20, pytest.param(200, marks=pytest.mark.thorough(reason="kills processes, each of which takes a second"))],
+    ids=["20 kills", "200 kills"],
 )
 def test_killed_at_any_moment_it_is_completed_by_running_it_again(tmp_path, at_least):
     """Relearned messages are undone and done again as their label says; the end is always the same."""

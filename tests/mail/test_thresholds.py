@@ -179,7 +179,7 @@ def test_a_chosen_threshold_is_never_below_that_for_ham(mail) -> None:
     assert mail.thresholds == (0.97, 0.97)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="learns and classifies many messages: seconds")
 def test_out_of_fold_scores_come_from_fits_without_the_fold(mail) -> None:
     fill(mail, MIN_HAM, 100)
     rows = mail.store.rows()

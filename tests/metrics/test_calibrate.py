@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.calibration import _SigmoidCalibration
 from sklearn.isotonic import IsotonicRegression
@@ -25,6 +26,7 @@ from deciban.metrics.intervals import effective_weights
 from deciban.metrics.scorecard import Scorecard
 from deciban.scores.posterior import normalise
 from tests.tables import clinic
+from tests.thorough import thorough_beyond
 
 
 def two_classes(n=400, seed=0, scale=0.4):
@@ -33,6 +35,10 @@ def two_classes(n=400, seed=0, scale=0.4):
     score = rng.normal(0, 3, n)
     y = (rng.random(n) < 1 / (1 + np.exp(-scale * score - 0.5))).astype(int)
     return normalise(np.column_stack([np.zeros(n), score])), score, y
+
+
+def even(L):
+    return np.log(np.full(L.shape[1], 1 / L.shape[1]))
 
 
 def tilt(log_posterior, nats):
@@ -52,7 +58,9 @@ def test_platts_fit_of_two_classes_is_scikit_learns(weighted):
     L, score, y = two_classes()
     w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
     theirs = _SigmoidCalibration().fit(score, y, w)
-    np.testing.assert_allclose(np.exp(fit_platt(L, y, w).apply(L))[:, 1], theirs.predict(score), atol=1e-6)
+    np.testing.assert_allclose(
+        np.exp(fit_platt(L, y, w, even(L)).apply(L, even(L)))[:, 1], theirs.predict(score), atol=1e-6
+    )
 
 
 def test_temperature_by_maximum_likelihood_is_scikit_learns():
@@ -61,22 +69,26 @@ def test_temperature_by_maximum_likelihood_is_scikit_learns():
         pytest.skip("this scikit-learn has no temperature")
     L, y = several_classes()
     theirs = module._TemperatureScaling().fit(L, y)
-    assert fit_temperature(L, y, np.ones(len(y)), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
+    assert fit_temperature(L, y, np.ones(len(y)), even(L), prior_rows=0.0).t == pytest.approx(theirs.beta_, rel=1e-5)
 
 
 def test_scores_in_a_tiny_unit_are_calibrated_as_others_are():
     L, y = several_classes()
     w, scores = np.ones(len(y)), L - L.mean(axis=1, keepdims=True)
-    expected, found = fit_temperature(L, y, w).t, fit_temperature(normalise(1e-7 * scores), y, w).t
+    expected, found = (
+        fit_temperature(normalise(unit * scores), y, w, even(L), prior_rows=0.0).t for unit in (1, 1e-7)
+    )
     assert 1e-7 * found == pytest.approx(expected, rel=1e-5)
+    assert 1e-7 * fit_temperature(normalise(1e-7 * scores), y, w, even(L)).t == pytest.approx(expected, rel=0.02)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_isotonic_is_scikit_learns_with_the_imagined_rows_at_the_ends(weighted):
     L, score, y = two_classes()
     w = np.random.default_rng(1).random(len(y)) if weighted else np.ones(len(y))
-    ends = [score.min()] * 2 + [score.max()] * 2
-    x, hit, weight = np.append(score, ends), np.append(y, [0, 1, 0, 1]), np.append(w, np.ones(4))
+    ends, share = [score.min()] * 2 + [score.max()] * 2, np.average(y, weights=w)
+    x, hit = np.append(score, ends), np.append(y, [0, 1, 0, 1])
+    weight = np.append(w, 2 * np.array([1 - share, share] * 2))
     theirs = IsotonicRegression().fit(x, hit, weight).predict(score)
     np.testing.assert_allclose(np.exp(fit_isotonic(L, y, w).apply(L))[:, 1], theirs, atol=1e-12)
 
@@ -96,7 +108,7 @@ def test_targets_add_up_and_without_imagined_rows_they_are_the_truth():
 def test_no_slope_and_biases_nearby_are_better_than_those_found():
     L, y = several_classes()
     w, aim = np.ones(len(y)), compute_targets(y, np.ones(len(y)), 4, 1.0)
-    found = fit_platt(L, y, w)
+    found = fit_platt(L, y, w, even(L))
 
     def loss(slope, bias):
         return -(aim * normalise(slope * L + bias)).sum()
@@ -112,7 +124,7 @@ def test_separable_rows_make_nothing_certain(K, far):
     y = np.arange(30) % K
     L = normalise(far * np.eye(K)[y])
     for fit in (fit_temperature, fit_platt, fit_isotonic):
-        mended = np.exp(fit(L, y, np.ones(30)).apply(L))
+        mended = np.exp(fit(L, y, np.ones(30), even(L)).apply(L, even(L)))
         assert 0.5 < mended[np.arange(30), y].min() <= mended[np.arange(30), y].max() < 1
 
 
@@ -120,8 +132,8 @@ def test_scores_that_tell_nothing_do_not_turn_round():
     rng = np.random.default_rng(0)
     L, y = normalise(rng.normal(0, 3, (200, 2))), rng.integers(0, 2, 200)
     against = np.where(L.argmax(axis=1) == y, 1 - y, y)
-    assert fit_temperature(L, against, np.ones(200)).t > 0
-    assert fit_platt(L, against, np.ones(200)).slope > 0
+    assert fit_temperature(L, against, np.ones(200), even(L)).t > 0
+    assert fit_platt(L, against, np.ones(200), even(L)).slope > 0
 
 
 def test_an_impossible_truth_is_mended_by_isotonic_alone():
@@ -129,18 +141,18 @@ def test_an_impossible_truth_is_mended_by_isotonic_alone():
     L = np.vstack([L, [[0.0, -np.inf]]])
     y = np.append(np.array([0, 1, 0] * 5), 1)
     w = np.ones(len(y))
-    assert np.isfinite(fit_temperature(L, y, w).t)
-    assert np.isfinite(fit_platt(L, y, w).bias).all()
+    assert np.isfinite(fit_temperature(L, y, w, even(L)).t)
+    assert np.isfinite(fit_platt(L, y, w, even(L)).bias).all()
     assert np.isfinite(fit_isotonic(L, y, w).apply(L)).all()
 
 
 def test_each_row_is_calibrated_by_the_other_folds():
     L, _, y = two_classes(90)
     fold = np.arange(90) % 3
-    found = apply_fold_maps(fit_without_each_fold("platt", L, y, np.ones(90), fold), L, fold)
+    found = apply_fold_maps(fit_without_each_fold("platt", L, y, np.ones(90), fold, even(L)), L, fold, even(L))
     for f in range(3):
-        rest = fit_platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()))
-        np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f]), atol=1e-6)
+        rest = fit_platt(L[fold != f], y[fold != f], np.ones((fold != f).sum()), even(L))
+        np.testing.assert_allclose(found[fold == f], rest.apply(L[fold == f], even(L)), atol=1e-6)
 
 
 def test_auto_takes_the_simplest_map_that_serves():
@@ -148,9 +160,15 @@ def test_auto_takes_the_simplest_map_that_serves():
     prior = np.log(np.full(2, 0.5))
     cross_validated, _, y = two_classes(2000, seed=1, scale=1.0)
     tilted = tilt(cross_validated, 0.5)  # as they come true, by the way they were made
-    assert calibrate("auto", tilted, y, None, fold, prior).calibration is None
+    right = calibrate("auto", tilted, y, None, fold, prior + np.array([-0.25, 0.25])).calibration.map
+    assert right.t == pytest.approx(1, abs=0.1)
+    noise = normalise(np.random.default_rng(3).normal(0, 2, (2000, 2)))
+    assert calibrate("auto", noise, fold % 2, None, fold // 2, prior).calibration.map.t == 0
     L, _, y = two_classes(2000, scale=0.4)
-    assert calibrate("auto", tilt(L, 1.25), y, None, fold, prior).calibration.method == "temperature"
+    assert (
+        calibrate("auto", tilt(L, 0.5), y, None, fold, prior + np.array([-0.25, 0.25])).calibration.method
+        == "temperature"
+    )
     L, _, y = two_classes(2000, scale=0.4)
     assert calibrate("auto", tilt(L, -5.0), y, None, fold, prior).calibration.method == "platt"
     bent = normalise(np.column_stack([np.zeros(2000), (L[:, 1] - L[:, 0]) ** 3]))
@@ -223,7 +241,8 @@ def test_a_calibrated_model_of_a_table_answers_and_is_saved(method, tmp_path):
         plain = deciban.train(rows, target="diagnosis", calibrate="none")
         assert model.held_out.log_loss == pytest.approx(model.calibration.after)
         assert plain.held_out.log_loss == pytest.approx(model.calibration.before)
-        mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)))
+        log_prior = model.calibration.log_prior
+        mended = model.calibration.map.apply(np.asarray(plain.predict_log_proba(rows)), log_prior)
         np.testing.assert_allclose(result, np.exp(mended), atol=1e-12)
     model.save(tmp_path / "m")
     again = deciban.load(tmp_path / "m")
@@ -270,11 +289,54 @@ def test_changed_priors_move_a_calibrated_model():
     "change",
     [lambda m, rows: m.add(rows), lambda m, rows: m.forget(rows[:5]), lambda m, rows: m + m, lambda m, _: m * 2],
 )
-def test_learning_more_drops_the_calibration_with_a_warning(change):
+def test_learning_and_forgetting_keep_the_calibration_and_say_of_which_rows_it_is(change, tmp_path):
     rows = clinic.patients(100)
     model = deciban.train(rows, target="diagnosis", calibrate="temperature")
-    with pytest.warns(DecibanWarning, match="calibration .temperature. is dropped"):
-        assert change(model, rows).calibration is None
+    before = model.calibration
+    changed = change(model, rows)
+    assert changed.calibration.map == before.map
+    assert "fitted with the rows of then" in str(changed.calibration)
+    assert "rows of then" not in str(before)
+    changed.save(tmp_path / "m")
+    assert str(deciban.load(tmp_path / "m").calibration) == str(changed.calibration)
+
+
+def test_forgetting_exactly_drops_the_calibration():
+    rows = clinic.patients(100)
+    model = deciban.train(rows, target="diagnosis", calibrate="temperature")
+    assert model.forget(rows[:5], exact=True).calibration is None
+
+
+@pytest.mark.parametrize("methods", [("temperature", "platt", "isotonic"), ("isotonic", "none", "isotonic")])
+def test_sums_keep_the_map_of_more_rows_whatever_the_order(methods):
+    parts = [clinic.patients(n, seed=n) for n in (100, 140, 140)]
+    schema = deciban.train(parts[0], target="diagnosis", judge=False)
+    a, b, c = (
+        deciban.train(rows, target="diagnosis", like=schema, calibrate=method) for rows, method in zip(parts, methods)
+    )
+    sums = [(a + b) + c, a + (b + c), (c + a) + b, c + (b + a)]
+    found = [np.asarray(each.predict_proba(parts[0])) for each in sums]
+    for other, each in zip(found[1:], sums[1:]):
+        np.testing.assert_allclose(other, found[0], rtol=1e-9)
+        assert str(each.calibration) == str(sums[0].calibration)
+    assert sums[0].calibration.rows == max(m.calibration.rows for m in (a, b, c) if m.calibration is not None)
+    assert (a - a).calibration.map is a.calibration.map
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+def test_a_class_that_comes_later_has_no_bias(method):
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 3, 300)
+    rows = pd.DataFrame({"x": rng.normal(2 * k, 1.0), "z": rng.normal(2 * k, 1.0), "y": np.array(list("buv"))[k]})
+    model = deciban.train(rows[rows.y != "b"], target="y", calibrate=method, numbers="number", structure="naive")
+    model.add(rows[rows.y == "b"])
+    assert model.calibration.method == method
+    p = np.asarray(model.predict_proba(rows))
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-9)
+    assert np.mean(np.array(model.classes)[p.argmax(axis=1)] == rows.y) > 0.7
+    why = model.explain(rows)
+    added = why.prior + why.evidence.sum(axis=1) + sum(why.extras.values())
+    np.testing.assert_allclose(added, why.total, atol=1e-8)
 
 
 def test_a_model_that_was_not_calibrated_states_nothing():
@@ -308,8 +370,16 @@ def as_table(X, y):
     return {**{f"x{j}": column for j, column in enumerate(X.T)}, "state": y}
 
 
-@pytest.mark.parametrize("learner", ["bayes", "logistic"])
-@pytest.mark.parametrize("method", ["platt", "isotonic", "auto"])
+SLOW = "fits weights of many rows: three seconds"
+
+
+@pytest.mark.parametrize(
+    ("method", "learner"),
+    [
+        *((method, "bayes") for method in ("platt", "isotonic", "auto")),
+        *thorough_beyond(1, [(method, "logistic") for method in ("platt", "isotonic", "auto")], SLOW),
+    ],
+)
 def test_a_calibration_does_not_undo_the_prior_of_a_model(learner, method):
     """Few are sick where the model learns; the prior says that half are, as in the table that it is evaluated on."""
     train, test = as_table(*draw_patients(2000, 0.05, 0)), as_table(*draw_patients(4000, 0.5, 1))

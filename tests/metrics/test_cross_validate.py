@@ -245,7 +245,6 @@ def test_what_has_no_meaning_is_refused(arguments, words):
         deciban.cross_validate(GAUSS.make(), X, Y, **arguments)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("folds", [2, "loo"])
 def test_a_single_row_is_refused(folds):
     with pytest.raises(InputError, match="two rows or more"):

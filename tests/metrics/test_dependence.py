@@ -142,7 +142,7 @@ def independent(seed, n=120):
     return {**numbers, "d": rng.choice([*"uvwx"], n), "e": flag, "f": rng.choice([*"pqr"], n), "y": y}
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_of_a_hundred_tables_of_independent_columns_at_most_one_gets_advice():
     result = [deciban.dependence(independent(seed), target="y") for seed in range(100)]
     assert sum(bool(found.advice) for found in result) <= 1

@@ -233,7 +233,6 @@ def test_a_posterior_of_one_that_rounds_above_it_is_no_gain():
     assert Scorecard.of(np.array([[1e-17, -40.0]]), np.array([0])).report("ab").log_loss == 0
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("seed", range(5))
 def test_an_accuracy_of_weighted_rows_does_not_round_above_one(seed):
     rng = np.random.default_rng(seed)

@@ -284,7 +284,6 @@ def test_of_too_many_rows_a_fair_sample_is_kept_the_same_however_they_came(monke
     assert np.array_equal(kept.number, forwards.score_sample.rows.number)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("sizes", [[6000] * 4, [600, 6000], [6000, 600], [2000, 20_000, 500, 9000], [300] * 7])
 def test_of_samples_without_numbers_the_same_share_is_kept(sizes, monkeypatch):
     monkeypatch.setattr(ranking, "MAX_KEPT_SCORES", 2000)

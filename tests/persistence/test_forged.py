@@ -254,7 +254,6 @@ def test_forged_extremes_and_sketches_are_refused(name, forged, why, path):
         deciban.load(path)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     ("column", "forged", "why"),
     [

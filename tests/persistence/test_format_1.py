@@ -143,7 +143,6 @@ def test_every_discriminative_model_is_read(name):
     assert predictions["classes"] == FITTED[name]["classes"]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", BOUNDED)
 def test_every_bounded_model_is_read(name):
     model = deciban.load(HERE / "format-1" / f"{name}.deciban")

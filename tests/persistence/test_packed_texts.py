@@ -59,7 +59,7 @@ def test_what_cannot_have_been_packed_is_refused(utf8, offsets, why):
         to_arrow(bad)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_a_million_names_are_quick():
     texts = [f"naïve {i}" for i in range(1_000_000)]
     assert unpack(pack(texts))[::99_999] == texts[::99_999]

@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 
 import deciban
+from tests.thorough import thorough
 
 LONG = "a class whose name is far longer than any picture has room for, number "
 COLUMN = "a column with a name that nobody would care to type, number "
@@ -58,5 +59,10 @@ def many_model(classes, columns, rows=4):
     return deciban.train(table, target="label", roles={**roles, "kind": "category"}, judge=False)
 
 
-EXTREMES = [(2, 3, 4), (26, 3, 4), (2, 300, 4), (26, 300, 2), (2, 1, 1)]
+EXTREMES = [
+    (2, 3, 4),
+    (26, 3, 4),
+    (2, 1, 1),
+    *(thorough(*case, reason="draws hundreds of columns: seconds") for case in [(2, 300, 4), (26, 300, 2)]),
+]
 """Classes, columns, and rows of each class."""

@@ -55,7 +55,6 @@ def test_large_numbers_are_shortened_until_they_fit():
     assert_readable(confusion(heavy).figure)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("K", [60, 300])
 def test_hundreds_of_classes_are_shades_with_some_of_the_names(K):
     ax = confusion(report(10 * K, K))

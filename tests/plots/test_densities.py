@@ -111,7 +111,6 @@ def test_numbers_that_are_joined_are_drawn_by_themselves():
     assert np.isfinite(x).all()
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("data", [False, True])
 @pytest.mark.parametrize(("classes", "columns", "rows"), EXTREMES)
 def test_every_text_can_be_read(classes, columns, rows, data):

@@ -73,7 +73,6 @@ def test_weights_against_have_a_dash_so_that_they_are_distinct_in_grey():
                 assert len(down) == (np.asarray(image.get_array()) <= -most / 3).sum()
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("n", [2, 10, 26])
 def test_every_text_can_be_read(n):
     rng = np.random.default_rng(n)

@@ -57,7 +57,7 @@ def test_what_is_moved_to_junk_is_learned_at_the_next_look(own):
     assert messages(own / "Maildir/.Junk") == [make_message("spam", 100)]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts the programs of a system: seconds")
 def test_in_the_night_the_store_is_kept_in_order_and_copied_in_silence(own):
     assert run(commands()[1], own) == ""
     with Store(own / "mail-copy.db", create=False) as copy:

@@ -147,7 +147,7 @@ def test_mail_that_is_put_into_junk_from_elsewhere_is_learned(system, reader):
     assert label(system.home, make_message("spam", 102)) == "spam"
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts the programs of a system: seconds")
 def test_mail_can_be_moved_though_nothing_can_be_learned(system, reader):
     system.deliver(make_message("ham", 100))
     (system.home / STORE).write_bytes(b"nonsense" * 1000)

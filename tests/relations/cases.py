@@ -110,12 +110,16 @@ ROUNDED = within(1e-6)
 
 
 def same_bins(before: Outcome, after: Outcome) -> str | None:
-    """Compare Gaussians and fitted weights up to rounding; with bins, roles, log-loss by 1 %, 99 % of rows by .02."""
+    """Compare Gaussians and fitted weights up to rounding; with bins, roles, log-loss by 1 %, 99 % of rows by .02.
+
+    A map counts as bins: the models without a fold, on whose scores it is fitted, decide on bins of their own.
+    """
     roles = [list(outcome.model.roles.values()) for outcome in (before, after)]
     if roles[0] != roles[1]:
         changed = [f"{name} {a} → {b}" for name, a, b in zip(before.model.roles, *roles, strict=True) if a != b]
         return "roles: " + ", ".join(changed)
-    if "binned" not in roles[0] and not getattr(before.model, "structure", None):
+    model = before.model
+    if "binned" not in roles[0] and not model.structure and model.calibration is None:
         return ROUNDED(before, after)
     gaps = np.sort(np.abs(before.p.to_numpy() - after.p.to_numpy()).max(axis=1))
     losses = before.log_loss, after.log_loss

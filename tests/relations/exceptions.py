@@ -53,6 +53,11 @@ EXCEPTIONS = [
         "of dependences that are equally strong, the first column's is taken", _has_structure,
     ),
     Allowed(
+        ("evaluation off and on",),
+        frozenset(name for name, given in SETTINGS.items() if not {"structure", "learner"} & given.keys()),
+        "whether a tree is taken is decided by the evaluation; structure= decides it without",
+    ),
+    Allowed(
         ("an empty row has the prior",), FITTED,
         "the constant of a regression is fitted with the weights: it answers for a row of mean cells",
     ),

@@ -13,9 +13,8 @@ from tests.relations.settings import SETTINGS, SLOW
 OPEN = frozenset(
     {
         "numbers shifted", "numbers in other units", "numbers times powers of two", "°C in °F", "°C in K",
-        "Pa in hPa", "numbers negated", "a class without rows", "weights for repeated rows", "rows of weight 0",
-        "rows without a class", "a flag's unseen value is missing", "a lone level of the common class",
-        "an empty row has the prior", "added and forgotten", "forgotten and added", "A + B − B, and B + A",
+        "Pa in hPa", "numbers negated", "a class without rows", "a lone level of the common class",
+        "added and forgotten", "forgotten and added", "A + B − B, and B + A",
     }
 )  # fmt: skip
 """Relations that are left out, since they do not hold yet."""
@@ -34,13 +33,12 @@ def compare(seed, table, setting):
     assert not result.violations, "\n\n".join(result.violations)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("table", "setting"), QUICK, ids=str)
 def test_what_must_not_matter_does_not_matter(table, setting):
     compare(0, table, setting)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models: minutes in all")
 @pytest.mark.parametrize(("table", "setting"), [pair for pair in MORE if pair[1] not in SLOW], ids=str)
 def test_what_must_not_matter_does_not_matter_on_more_tables(table, setting):
     compare(1, table, setting)

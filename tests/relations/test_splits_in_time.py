@@ -106,7 +106,6 @@ OF_DATA = [drifting_incomes, men_by_year]
 needs_data = pytest.mark.skipif(DATA is None, reason="needs the folder of data that DECIBAN_DATA names")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "make", [*INVENTED, water_flow, polls, *(pytest.param(make, marks=needs_data) for make in OF_DATA)]
 )

@@ -4,7 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.relations.cases import probabilities, train
+import deciban
+from deciban.errors import DecibanWarning
+from tests.relations.cases import Case, probabilities, train
 from tests.relations.tables import TABLES, TARGET
 
 NEAR = 1.05
@@ -103,7 +105,32 @@ def test_two_levels_that_never_came_together(options):
     assert p[0] <= 0.010 * NEAR
 
 
+def test_survey_weights_have_no_unit():
+    rng = np.random.default_rng(5)
+    y = rng.random(1200) < 0.3
+    signal = labelled(y, a=rng.normal(y * 1.0, 1), b=rng.choice(list("pqrst"), 1200), w=1000.0)
+    noise = labelled(y, w=1000.0, **{f"n{i}": rng.normal(0, 1, 1200) for i in range(30)})
+    for table, options in ((signal, {}), (noise, {"judge": False})):
+        learned, held_out = table[:600], table[600:].reset_index(drop=True)
+        right = loss_of(learned.drop(columns="w"), held_out, **options)
+        assert loss_of(learned, held_out, survey_weights="w", **options) <= right * NEAR
+        with pytest.warns(DecibanWarning, match="survey"):
+            deciban.train(learned, target=TARGET, weights="w", **options)
+
+
 OF_EVERYONE = [name for name in TABLES if name != "few rows"]
+
+
+@pytest.mark.parametrize("table", OF_EVERYONE)
+def test_an_empty_row_has_the_prior(table):
+    task = TABLES[table](np.random.default_rng(0))
+    model = Case(task, "default").train(task)
+    if model.calibration is not None and model.calibration.method != "temperature":
+        pytest.skip(f"calibrated by {model.calibration.method}, of which the prior is not asked")
+    rows = task.test.head(1).drop(columns=TARGET)
+    p = probabilities(model, rows.mask(np.ones(rows.shape, bool))).iloc[0]
+    for label, share in model.priors.items():
+        assert p[str(label)] == pytest.approx(share, abs=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.353, 0.01])

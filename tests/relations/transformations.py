@@ -176,6 +176,24 @@ def with_absent_rows(task: Task, rng: np.random.Generator) -> tuple[Task, Task]:
     )
 
 
+def survey_weights_in_units(task: Task, rng: np.random.Generator) -> tuple[Task, Task]:
+    """Make survey weights, and the same in another unit."""
+    if "weights" in task.options:
+        raise NotApplicable
+    options = {**task.options, "survey_weights": "w"}
+    w, unit = rng.gamma(4, 1, len(task.train)), 10 ** rng.uniform(-6, 6)
+    tasks = [replace(task, train=task.train.assign(w=w * c), options=options) for c in (1.0, unit)]
+    return tasks[0], tasks[1]
+
+
+def equal_survey_weights(task: Task, rng: np.random.Generator) -> tuple[Task, Task]:
+    """Make rows without weights, and the same with survey weights of a thousand."""
+    if "weights" in task.options:
+        raise NotApplicable
+    options = {**task.options, "survey_weights": "w"}
+    return task, replace(task, train=task.train.assign(w=1000.0), options=options)
+
+
 def without_label(task: Task, rng: np.random.Generator) -> Task:
     """Add rows whose class is missing, at the end."""
     other = task.train.sample(10, random_state=int(rng.integers(2**31))).assign(target=None)
@@ -269,6 +287,8 @@ TRANSFORMATIONS = [
         ("an empty column of floats", with_column("empty", lambda frame, rng: np.nan), EQUAL),
         ("weights for repeated rows", as_weights, ROUNDED),
         ("rows of weight 0", with_absent_rows, EQUAL),
+        ("survey weights in another unit", survey_weights_in_units, ROUNDED),
+        ("survey weights that are all alike", equal_survey_weights, ROUNDED),
         ("rows without a class", without_label, EQUAL),
         ("rows doubled", double_rows, not_worse(0.25)),
         ("evaluation off and on", evaluated, EQUAL),

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import InputError
 from deciban.persistence import Section
 from deciban.persistence.score_forms import read_calibration, write_calibration
-from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature, warn_dropped
+from deciban.scores.calibration import Calibration, Isotonic, Platt, Temperature
 from deciban.scores.explanation import DECIBAN
 from deciban.scores.posterior import log_odds, normalise
 
@@ -28,6 +28,10 @@ MAPS = {
 }
 
 
+def even(K):
+    return np.log(np.full(K, 1 / K))
+
+
 def posteriors(K, n=50, seed=0):
     return normalise(np.random.default_rng(seed).normal(0, 4, (n, K)))
 
@@ -35,7 +39,7 @@ def posteriors(K, n=50, seed=0):
 @pytest.mark.parametrize("name", MAPS)
 def test_calibrated_probabilities_add_up_to_one(name):
     K, found = MAPS[name]
-    np.testing.assert_allclose(np.exp(found.apply(posteriors(K))).sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(found.apply(posteriors(K), even(K))).sum(axis=1), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", MAPS)
@@ -43,19 +47,31 @@ def test_certainty_has_a_calibrated_probability(name):
     K, found = MAPS[name]
     certain = np.full((1, K), -np.inf)
     certain[0, 1] = 0.0
-    mended = np.exp(found.apply(certain))
+    mended = np.exp(found.apply(certain, even(K)))
     assert np.isfinite(mended).all()
     assert mended.sum() == pytest.approx(1)
 
 
-def test_temperature_raises_probabilities_to_a_power():
+@pytest.mark.parametrize("prior", [[1 / 3] * 3, [0.05, 0.9, 0.05]])
+def test_temperature_raises_likelihoods_not_the_prior_to_a_power(prior):
     p = np.array([[0.7, 0.2, 0.1]])
-    expected = [value**0.25 / sum(v**0.25 for v in p[0]) for value in p[0]]
-    np.testing.assert_allclose(np.exp(Temperature(0.25).apply(np.log(p)))[0], expected, rtol=1e-14)
+    raised = [(value / share) ** 0.25 * share for value, share in zip(p[0], prior)]
+    found = np.exp(Temperature(0.25).apply(np.log(p), np.log(prior)))[0]
+    np.testing.assert_allclose(found, np.array(raised) / sum(raised), rtol=1e-13)
+
+
+def test_no_evidence_gives_the_prior_and_so_does_the_temperature_0():
+    prior = np.array([0.01, 0.99, 0.0])
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(prior)
+    np.testing.assert_allclose(np.exp(Temperature(0.3).apply(log_prior[None], log_prior))[0], prior, rtol=1e-12)
+    rows = np.array([[-700.0, 0.0, -np.inf], [0.0, -np.inf, -np.inf]])
+    np.testing.assert_allclose(np.exp(Temperature(0.0).apply(rows, log_prior)), [prior, prior], rtol=1e-12)
+    assert "no better than guessing" in str(Temperature(0.0))
 
 
 def test_platts_map_is_a_line_over_the_log_odds():
-    found = np.exp(Platt(0.5, np.array([-0.1, 0.3])).apply(np.log([[0.2, 0.8]])))
+    found = np.exp(Platt(0.5, np.array([-0.1, 0.3])).apply(np.log([[0.2, 0.8]]), even(2)))
     assert found[0, 1] == pytest.approx(1 / (1 + math.exp(-(0.5 * math.log(4) + 0.4))), rel=1e-14)
 
 
@@ -83,8 +99,7 @@ def test_other_priors_apply_after_the_map():
     fitted, now = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.1, 0.8])
     rows = posteriors(3)
     found = np.exp(Calibration(Temperature(0.5), np.log(fitted)).apply(rows, np.log(now)))
-    expected = np.exp(rows) ** 0.5
-    expected *= now / fitted / expected.sum(axis=1, keepdims=True)
+    expected = (np.exp(rows) / fitted) ** 0.5 * now
     np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
 
 
@@ -133,12 +148,6 @@ def test_a_forged_calibration_is_refused(name, value, what):
     forged = Section(dict(section.header), section.arrays, file="x").put(name, value)
     with pytest.raises(ValueError, match=what):
         read_calibration(forged, 3)
-
-
-def test_dropping_a_calibration_warns_at_the_line_of_the_user():
-    with pytest.warns(DecibanWarning, match="dropped") as warned:
-        warn_dropped(Calibration(LINE, np.zeros(2)), "Hint: none")
-    assert warned[0].filename == __file__
 
 
 def test_the_evidence_of_an_explanation_adds_up_to_the_calibrated_odds():

@@ -119,7 +119,6 @@ def test_sparse_scores_are_scaled_as_dense_ones_are(family, holes):
         np.testing.assert_allclose(total, -gaps(dense.log_likelihoods(X))[:, 1], rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("weight", [0.3, np.array([0.5, 0.0, 2.0, -1.0])], ids=["number", "each"])
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior", "winner"])
 def test_kernels_of_sparse_rows_use_the_evidence_weight(weight, wanted, monkeypatch):
@@ -156,7 +155,6 @@ DENSE = {
 }
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", DENSE)
 @pytest.mark.parametrize("wanted", ["joint", "log_posterior"])
 @pytest.mark.parametrize("holes", [False, True], ids=["whole", "holed"])

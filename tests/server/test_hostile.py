@@ -60,7 +60,6 @@ BROKEN_BODIES = {
 
 
 @pytest.mark.parametrize("body", BROKEN_BODIES, ids=lambda body: repr(body[:24]))
-@pytest.mark.cases(None)
 def test_broken_json_is_a_problem_that_names_the_fault(clinic, body):
     status, words = BROKEN_BODIES[body]
     assert_problem(clinic.client.post(PREDICT, content=body, headers=JSON), status, words)
@@ -83,7 +82,6 @@ BROKEN_TABLES = {
 
 
 @pytest.mark.parametrize("kind", BROKEN_TABLES)
-@pytest.mark.cases(None)
 def test_broken_tables_are_problems_without_paths_of_the_server(clinic, kind):
     for body in BROKEN_TABLES[kind]:
         detail = assert_problem(clinic.client.post(PREDICT, content=body, headers={"content-type": kind}), 422)
@@ -115,7 +113,6 @@ def test_forged_arrow_offsets_are_refused(clinic):
         ("threshold=ill=2", "is more than 1"),
     ],
 )
-@pytest.mark.cases(None)
 def test_wrong_options_are_wrong_usage(clinic, query, words):
     assert_problem(clinic.client.post(f"{PREDICT}?{query}", json={"rows": clinic.learned[:1]}), 400, words)
 
@@ -191,7 +188,7 @@ def format_head(length):
     return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts server processes, and waits for them")
 def test_a_slow_body_is_given_up(clinic):
     with open_socket(clinic) as slow:
         slow.sendall(format_head(1000) + b"age\n")
@@ -246,7 +243,7 @@ def test_no_temporary_files_are_left(clinic):
     assert not [name for name in open_files if name.startswith("deciban-")]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts server processes, and waits for them")
 def test_headers_that_never_end_are_given_up(clinic):
     with open_socket(clinic) as slow:
         slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")

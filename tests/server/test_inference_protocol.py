@@ -82,7 +82,6 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("asked", "status"), BROKEN, ids=range(len(BROKEN)))
-@pytest.mark.cases(None)
 def test_malformed_tensors_are_problems_with_the_protocols_own_member(clinic, asked, status):
     response = clinic.client.post(INFER, json=asked)
     assert response.json()["error"] == assert_problem(response, status)

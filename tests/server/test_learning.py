@@ -174,7 +174,7 @@ def test_a_model_that_is_a_pipe_is_refused_by_add(tmp_path):
     assert "not an ordinary file" in refused.stderr
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts server processes, and waits for them")
 def test_workers_see_what_any_of_them_has_acknowledged(tmp_path):
     path, _ = save_clinic(tmp_path)
     base = tmp_path / "base.deciban"
@@ -214,7 +214,7 @@ def wait_for_workers(server):
     return find_workers(server)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts server processes, and waits for them")
 def test_concurrent_learners_lose_nothing(tmp_path):
     path, _ = save_clinic(tmp_path)
     with serve(tmp_path, path, "--learning", "--workers", "2") as server:
@@ -237,7 +237,7 @@ def test_concurrent_learners_lose_nothing(tmp_path):
     assert deciban.load(path).origin.rows_read == n_rows + 200
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts server processes, and waits for them")
 def test_requests_that_have_begun_are_finished_before_the_server_stops(tmp_path):
     path, _ = save_clinic(tmp_path)
     with serve(tmp_path, path) as server:

@@ -57,7 +57,7 @@ def test_some_generated_requests_are_answered_as_described(clinic):
     assert call_operations(clinic, 60) >= 40
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts server processes, and waits for them")
 def test_thousands_of_generated_requests_are_answered_as_described(clinic):
     n_calls, done = CALLS, 0
     while done < n_calls:

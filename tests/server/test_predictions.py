@@ -65,7 +65,6 @@ def read_answer(response):
 
 @pytest.mark.parametrize("kind", BODIES)
 @pytest.mark.parametrize("accept", BODIES)
-@pytest.mark.cases(5)
 def test_all_formats_give_the_posterior_of_the_library(clinic, kind, accept):
     rows = clinic.learned[:40]
     expected = np.asarray(clinic.model.predict_proba(pa.Table.from_pylist(rows)).to_pandas())

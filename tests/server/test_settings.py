@@ -9,7 +9,6 @@ from tests.server.serving import save_clinic
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org"])
-@pytest.mark.cases(None)
 def test_other_machines_need_a_token(host):
     with pytest.raises(UsageError, match="can be reached from other machines"):
         Settings((("a", "a.deciban"),), host=host)

@@ -18,7 +18,7 @@ def pytest_collection_modifyitems(config, items):
         return
     for item in items:
         if FOLDER in item.path.parents:
-            item.add_marker(pytest.mark.thorough)
+            item.add_marker(pytest.mark.thorough(reason="starts Spark"))
 
 
 SETTINGS = {

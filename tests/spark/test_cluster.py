@@ -15,7 +15,7 @@ import deciban
 from tests.spark.compare import assert_same_ledger
 from tests.spark.test_frames import mixed
 
-pytestmark = pytest.mark.thorough
+pytestmark = pytest.mark.thorough(reason="starts Spark")
 DRIVER = Path(__file__).parent / "cluster_driver.py"
 START_SECONDS = 120
 

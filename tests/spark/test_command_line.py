@@ -27,7 +27,7 @@ def table(tmp_path, needs_spark):
     return rows
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts Spark")
 def test_train_predict_and_evaluate(table, tmp_path):
     trained = run("train", "rows.parquet", "--target", "diagnosis", "--spark", "local[2]", folder=tmp_path)
     assert trained.returncode == 0, trained.stderr

@@ -12,7 +12,6 @@ from tests.spark.compare import in_partitions
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet", "ignore::deciban.errors.DecibanWarning")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", [name for name in MODELS if "isotonic" not in name])
 def test_a_data_frame_gives_the_same_model(name, spark):
     settings = {**MODELS[name], "calibrate": None}  # the folds of a distributed table are others
@@ -23,7 +22,6 @@ def test_a_data_frame_gives_the_same_model(name, spark):
     np.testing.assert_allclose(posterior(model, NEW_ROWS), posterior(local, NEW_ROWS), rtol=0, atol=1e-9)
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", ["tree", "averaged one-dependence"])
 def test_rows_of_a_data_frame_have_the_same_posterior(name, spark):
     model = deciban.train(ROWS, target="kind", **MODELS[name])

@@ -15,7 +15,7 @@ from tests.docs.test_docs import blocks
 NAME = "docs/guides/spark.md"
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts Spark")
 def test_the_commands_of_the_guide_print_what_it_shows(needs_spark):
     text = (ROOT / NAME).read_text()
     assert len(re.findall(r"^\$ ", text, flags=re.MULTILINE)) <= 5

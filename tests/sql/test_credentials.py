@@ -30,7 +30,6 @@ def says_nothing(error, secret):
     assert error.__cause__ is None
 
 
-@pytest.mark.cases(3)
 @pytest.mark.parametrize("secret", SECRETS)
 def test_a_wrong_password_is_not_shown(secret, postgres):
     wrong = secret + "x"
@@ -39,7 +38,6 @@ def test_a_wrong_password_is_not_shown(secret, postgres):
     says_nothing(caught.value, wrong)
 
 
-@pytest.mark.cases(3)
 @pytest.mark.parametrize("secret", SECRETS)
 def test_an_address_that_cannot_be_read_is_not_shown(secret):
     for text in (

@@ -66,7 +66,7 @@ def test_columns_of_a_view_that_differ_in_case_only():
     np.testing.assert_allclose(a, -b, rtol=1e-12)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 @pytest.mark.parametrize(("kind", "n"), [("duckdb", 400), ("sqlite", 1999)])
 def test_many_columns(kind, n, request):
     rng = np.random.default_rng(0)
@@ -77,7 +77,7 @@ def test_many_columns(kind, n, request):
     assert_same_model(train_local(table, target="y", roles=roles, judge=False), model)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 def test_many_columns_are_summed_by_several_statements():
     rng = np.random.default_rng(0)
     table = pa.table({**{f"c{i}": rng.normal(size=40) for i in range(150)}, "y": ["a", "b"] * 20})
@@ -165,7 +165,6 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("text", "why"), CONDITIONS)
 def test_a_condition_is_one_expression_that_reads(text, why):
     with pytest.raises(InputError, match=why):

@@ -22,10 +22,7 @@ from tests.sql.databases import (
 )
 from tests.tables.clinic import patients, sqlite
 
-every_kind = pytest.mark.cases(None)
 
-
-@every_kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_statistic_equals_that_of_the_rows(kind, request):
     table = mixed_table()

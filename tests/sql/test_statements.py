@@ -50,7 +50,6 @@ def all_statements(dialect, weights, centred):
     ]  # fmt: skip
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("dialect", ["bigquery", "snowflake", "spark", "postgres", "duckdb", "sqlite"])
 def test_statements_of_every_dialect_are_parsed_again(dialect):
     for weights, centred in ((False, False), (True, False), (False, True)):

@@ -168,7 +168,6 @@ def test_what_would_change_the_answer_is_that_of_the_library(trained):
         {"row": {"age": "x" * 200_000}},
     ],
 )
-@pytest.mark.cases(None)
 def test_what_is_no_row_is_refused(trained, sent):
     assert trained.post("/ask/answer", json=sent).status_code == 400
 
@@ -217,7 +216,7 @@ def test_a_row_to_begin_with_and_sliders_bear_any_range():
     assert choose_step(0.0, 5e-324) == 1.0
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_words_of_a_text_are_highlighted(studio):
     model = open_trained(studio, "messages").workspace.model
     column = model._layout.texts[0].column
@@ -239,7 +238,7 @@ def test_a_model_without_texts_says_so(trained):
     assert trained.post("/texts/answer", json={"column": "age", "text": "x"}).status_code == 400
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_other_learners_are_asked_in_the_same_way(studio):
     model = open_trained(studio, "iris", "logistic").workspace.model
     row = dict.fromkeys(model._layout.readings(), 3.0)
@@ -247,7 +246,7 @@ def test_other_learners_are_asked_in_the_same_way(studio):
     assert list(probabilities(ask(studio, row)["html"]).values()) == pytest.approx(expected.tolist(), rel=1e-9)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_numbers_and_dates_of_other_countries_are_asked_as_the_page_shows_them(studio):
     n = 120
     columns = {

@@ -13,6 +13,7 @@ from deciban.studio.pages import PAGES
 from deciban.studio.settings import StudioSettings
 from deciban.studio.workspace import Workspace
 from tests.studio.browsing import find_missing, open_browser, serve_studio, start_studio
+from tests.thorough import thorough_beyond
 
 MISSING = find_missing()
 pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING), pytest.mark.xdist_group("browser")]
@@ -99,8 +100,10 @@ def make_table(name):
     return write_bunch(getattr(datasets, f"load_{name}"))
 
 
-@pytest.mark.parametrize("name", ["wine", "messages", "breast_cancer", "digits", "iris", "tennis"])
-@pytest.mark.cases(1)
+NAMES = ["wine", "messages", "breast_cancer", "digits", "iris", "tennis"]
+
+
+@pytest.mark.parametrize("name", thorough_beyond(1, NAMES, "starts a browser: three seconds each"))
 def test_from_a_file_to_a_corrected_label_in_few_clicks(visit, name):
     visit.drop(f"{name}.csv", make_table(name))
     visit.click("text=Continue to Train")
@@ -117,7 +120,7 @@ def test_from_a_file_to_a_corrected_label_in_few_clicks(visit, name):
     assert np.array_equal(visit.workspace.model.ledger.rows, rows)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_file_is_dropped_with_the_mouse(visit):
     visit.page.evaluate(
         """() => {
@@ -133,7 +136,7 @@ def test_a_file_is_dropped_with_the_mouse(visit):
     assert visit.workspace.data.columns == ("x", "class")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_role_and_the_target_change_by_a_click(visit):
     visit.go("/open")
     visit.open_example("patients")
@@ -145,7 +148,7 @@ def test_a_role_and_the_target_change_by_a_click(visit):
     assert visit.workspace.target == "cough"
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_click_before_the_script_has_arrived_is_not_lost(visit):
     visit.open_example("tennis")
     visit.page.route("**/static/studio.js*", lambda route: (time.sleep(1), route.continue_()))
@@ -153,7 +156,7 @@ def test_a_click_before_the_script_has_arrived_is_not_lost(visit):
     visit.train()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit):
     content = "x,class\n" + "1,a\n" * 600_000
     visit.page.set_input_files(
@@ -163,7 +166,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_sent(visit):
     assert visit.workspace.data is None
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_an_error_is_shown_where_it_happens(visit):
     visit.page.fill("input[name=path]", "/nowhere.csv")
     visit.page.click("form[action='/open/path'] button")
@@ -171,7 +174,7 @@ def test_an_error_is_shown_where_it_happens(visit):
     visit.errors.clear()  # the browser logs the status of the answer
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_hostile_cells_do_nothing(visit):
     hostile = '"<img src=x onerror=""window.hacked=1""><script>window.hacked=1</script>"'
     visit.drop("hostile.csv", f"x,{hostile},class\n" + f"1,{hostile},a\n2,b,{hostile}\n" * 30)
@@ -182,7 +185,7 @@ def test_hostile_cells_do_nothing(visit):
         assert visit.page.evaluate("window.hacked") is None, page.name
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_pictures_change_with_their_options_and_are_downloaded(visit):
     visit.open_example("iris")
     visit.go("/train")
@@ -199,7 +202,7 @@ def test_pictures_change_with_their_options_and_are_downloaded(visit):
     assert "<svg" in Path(download.value.path()).read_text()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_learners_are_compared_and_the_best_is_trained(visit):
     visit.open_example("iris")
     visit.go("/compare")
@@ -209,7 +212,7 @@ def test_learners_are_compared_and_the_best_is_trained(visit):
     assert visit.page.locator(".sheet svg").count() == 1
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_the_model_and_the_report_are_downloaded(visit):
     visit.open_example("tennis")
     visit.go("/train")
@@ -231,7 +234,7 @@ def prepare_all(visit):
     visit.train()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_no_page_is_wider_than_a_phone(visit):
     prepare_all(visit)
     visit.page.set_viewport_size({"width": 390, "height": 844})
@@ -243,7 +246,7 @@ def test_no_page_is_wider_than_a_phone(visit):
     visit.page.wait_for_url("**/open")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_long_names_make_no_page_wider_than_the_window(visit, tmp_path):
     path = tmp_path / f"{'folder-with-a-name-' * 4}.csv"
     path.write_text(
@@ -262,7 +265,7 @@ def test_long_names_make_no_page_wider_than_the_window(visit, tmp_path):
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, (page.name, width)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_the_studio_works_by_the_keyboard_alone(visit):
     press = visit.page.keyboard.press
     visit.page.focus("button[value=tennis]")
@@ -280,10 +283,9 @@ def test_the_studio_works_by_the_keyboard_alone(visit):
     assert visit.page.evaluate("document.activeElement.tagName") != "BODY"
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there (.ci/programs fetches it)")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.cases(None)
 def test_axe_finds_nothing_serious(visit, scheme):
     visit.page.emulate_media(color_scheme=scheme)
     empty = [f"/{page.name}" for page in PAGES]
@@ -308,7 +310,7 @@ def check_accessibility(visit, path):
     ]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_the_command_opens_a_table_and_prints_a_new_address_after_each_use(browser):
     with start_studio(str(FOLDER / "iris.csv")) as address:
         page = browser.new_context().new_page()

@@ -114,7 +114,7 @@ def test_rows_are_in_the_order_of_doubt_or_of_the_table(trained):
     assert 'data-row="1"' in trained.page("/correct?by=order&row=401")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_a_corrected_label_is_learned_by_the_next_training(trained):
     first = find_doubtful_rows(trained.workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": "forget:"})
@@ -123,7 +123,7 @@ def test_a_corrected_label_is_learned_by_the_next_training(trained):
     assert trained.workspace.model.ledger.n_rows == weight
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_another_learner_is_fitted_again(studio):
     before = open_trained(studio, "iris", "logistic").workspace.model
     first = find_doubtful_rows(studio.workspace)[0]
@@ -156,7 +156,7 @@ def test_the_label_that_a_row_has_is_refused(trained):
     assert "already" in answer.json()["detail"]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_another_training_begins_a_new_history(trained):
     first = find_doubtful_rows(trained.workspace)[0]
     trained.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
@@ -167,7 +167,7 @@ def test_another_training_begins_a_new_history(trained):
     assert trained.workspace.data.labels == {first.row: first.prediction}
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_rows_far_down_are_listed_and_corrected(studio):
     lines = [f"{i % 9},{'ab'[i % 9 > 4]}" for i in range(5000)]
     lines[4321] = "8,a"
@@ -182,7 +182,7 @@ def test_rows_far_down_are_listed_and_corrected(studio):
     assert studio.workspace.model.ledger.rows.tolist() == [2779.0, 2221.0]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, name):
     first, second, third = find_doubtful_rows(trained.workspace)[:3]
@@ -195,7 +195,7 @@ def test_the_steps_reproduce_corrections_and_their_undoing(trained, tmp_path, na
     assert_same_model(deciban.load(tmp_path / "patients.deciban"), trained)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_the_steps_reproduce_the_corrections_of_a_model_that_was_not_trained_on_the_table(
@@ -238,7 +238,7 @@ def test_a_correction_that_was_taken_back_is_no_step(calibrated, tmp_path):
     assert calibrated.page("/take-away/steps.py") == before
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_the_correction_of_a_fitted_model_from_a_file_that_was_taken_back_is_no_step(studio, tmp_path):
     """A training on the open table would replace that model, which may have learned another one."""
     workspace = open_trained(studio, "iris", "logistic").workspace
@@ -265,7 +265,7 @@ def test_corrections_one_after_the_other_are_one_training(trained):
         assert trained.page("/take-away/steps.sh") == script
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 @pytest.mark.parametrize(("delimiter", "blank", "decimal"), [(",", " ", "."), (";", "", ",")])
 def test_the_steps_read_cells_as_the_studio_does(studio, tmp_path, name, delimiter, blank, decimal):
@@ -290,7 +290,7 @@ def test_a_label_that_marks_a_missing_one_is_corrected(studio):
     assert studio.workspace.model.ledger.n_rows == 61
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 @pytest.mark.parametrize("name", ["steps.py", "steps.sh"])
 @pytest.mark.parametrize(("classes", "learner"), [("ab", "bayes"), ("abc", "bayes"), ("ab", "logistic")])
 def test_the_class_of_the_last_row_that_is_corrected_stays(studio, tmp_path, name, classes, learner):

@@ -21,7 +21,7 @@ MISSING = find_missing()
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=MISSING),
     pytest.mark.xdist_group("browser"),
-    pytest.mark.thorough,
+    pytest.mark.thorough(reason="starts a browser"),
 ]
 
 MAX_MILLISECONDS = 100.0
@@ -110,7 +110,7 @@ def test_a_change_that_flips_the_answer_is_tried_by_a_click(visit):
     visit.page.wait_for_selector(f"#answer .verdict strong:text-is('{before}')")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_cell_that_is_no_number_is_said_and_the_page_goes_on(visit):
     open_trained(visit)
     visit.go("/ask")
@@ -122,7 +122,7 @@ def test_a_cell_that_is_no_number_is_said_and_the_page_goes_on(visit):
     visit.page.wait_for_selector("#alert", state="hidden")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_an_answer_that_comes_late_leaves_the_error_of_a_cell(visit):
     open_trained(visit)
     held = []
@@ -148,7 +148,7 @@ def test_words_are_highlighted_while_a_text_is_written(visit):
     assert visit.page.inner_text("#answer .verdict strong") == str(model.classes[0])
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_label_is_corrected_and_the_report_compared(visit):
     open_trained(visit)
     visit.go("/correct")
@@ -186,7 +186,6 @@ def draw(page, lines):
 
 
 @pytest.mark.parametrize("digit", STROKES)
-@pytest.mark.cases(1)
 def test_a_digit_drawn_with_the_mouse_is_recognised(visit, digit):
     visit.go("/digits")
     draw(visit.page, STROKES[digit])
@@ -196,7 +195,7 @@ def test_a_digit_drawn_with_the_mouse_is_recognised(visit, digit):
     assert visit.page.get_attribute("#verdict", "data-digit") is None
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="starts a browser")
 def test_a_digit_is_drawn_by_the_keyboard_and_an_example_is_taken(visit):
     visit.go("/digits")
     visit.page.focus("#canvas")

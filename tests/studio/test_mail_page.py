@@ -70,7 +70,7 @@ def test_one_click_learns_a_message_and_undo_unlearns_it(mail):
     assert mail.post("/mail/undo", data={"message": shown.message.key}).status_code == 409
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_messages_that_became_clear_leave_the_queue_until_an_undo(mail):
     mail.work("/mail/scan")
     queue = mail.workspace.mail_queue
@@ -130,7 +130,7 @@ def test_the_figures_are_those_of_mail_status(mail):
     assert "ham up to p = 0.2" in html
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 @pytest.mark.skipif(dovecot.ABSENT is not None, reason=str(dovecot.ABSENT))
 def test_the_queue_of_an_imap_account_is_learned_and_the_account_stays_as_it_is(tmp_path, mailbox, monkeypatch):
     store = tmp_path / "mail.db"

@@ -39,7 +39,6 @@ def write_parquet():
         ("fruit.parquet", write_parquet(), ("weight", "fruit")),
     ],
 )
-@pytest.mark.cases(None)
 def test_a_dropped_file_is_opened_by_its_own_name(studio, name, content, columns):
     assert studio.drop(name, content).json() == {"next": "/open"}
     assert (studio.workspace.data.name, studio.workspace.data.columns) == (name, columns)
@@ -129,7 +128,6 @@ def test_cells_and_names_of_columns_are_escaped(studio):
 @pytest.mark.parametrize(
     "name", ["../../evil.csv", "..\\..\\evil.csv", "/etc/evil.csv", "a/../../evil.csv", "..", "\0evil.csv"]
 )
-@pytest.mark.cases(None)
 def test_a_dropped_file_stays_in_the_studios_folder(studio, tmp_path, name):
     before = set(tmp_path.parent.rglob("*"))
     studio.drop(name, FRUIT.encode())

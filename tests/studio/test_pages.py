@@ -21,7 +21,6 @@ from tests.studio.trained_models import open_trained
 
 
 @pytest.mark.parametrize("page", [page.name for page in PAGES])
-@pytest.mark.cases(None)
 def test_every_page_has_something_to_say_before_anything_is_open(studio, page):
     html = studio.page(f"/{page}")
     assert "<h1>" in html
@@ -97,7 +96,7 @@ def test_every_picture_is_inline_svg_with_download_and_code(trained, name):
     assert "attachment" in download.headers["content-disposition"]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_a_boundary_is_drawn_for_the_columns_that_are_chosen(trained):
     page = trained.page("/look?picture=boundary&x=age&y=temperature&covariance=tied")
     assert "--columns age,temperature --covariance tied" in page
@@ -113,7 +112,7 @@ def test_a_column_with_a_comma_in_its_name_is_quoted_in_commands(studio):
     assert "--columns" not in studio.page("/look?picture=densities&column=d")
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     page = trained.page("/look?picture=boundary")
     command = re.search(r"deciban plot boundary [^<]*", page)[0].replace("&#39;", "'")
@@ -124,7 +123,7 @@ def test_the_command_of_a_picture_draws_the_same(trained, tmp_path):
     assert count_paths(drawn) == count_paths(trained.get("/look/download/boundary.svg").text)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_the_python_of_every_picture_is_a_program(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("patients.csv").write_bytes(Path(trained.workspace.data.path).read_bytes())
@@ -137,7 +136,7 @@ def test_the_python_of_every_picture_is_a_program(trained, tmp_path, monkeypatch
         )
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_the_code_of_a_report_names_the_learner(studio):
     open_trained(studio, "iris", "logistic")
     page = html.unescape(studio.page("/look?picture=roc"))
@@ -177,7 +176,7 @@ def test_an_unknown_picture_is_refused(trained):
     assert trained.get("/look/picture/none").status_code == 404
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_learners_are_compared_side_by_side(studio):
     studio.post("/open/example", data={"name": "iris"})
     assert "Compare learners" in studio.page("/compare")
@@ -227,7 +226,7 @@ def test_a_model_is_not_merged_with_itself(trained):
     assert trained.workspace.model_name == "patients.deciban"
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_a_model_is_not_merged_with_another_kind(trained):
     trained.work("/train/start", learner="logistic")
     answer = trained.post("/compare/merge", data={"first": "patients.deciban", "second": "patients-logistic.deciban"})
@@ -244,7 +243,7 @@ def test_predictions_are_those_of_the_model(trained):
     assert not [path for path in trained.workspace.settings.folder.rglob("*") if path.is_file()]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains models behind pages: a second or more each")
 def test_the_steps_reproduce_the_model(trained, tmp_path):
     trained.post("/open/roles", data={"role:age": "binned"})
     trained.work("/train/start", learner="evidence")

@@ -13,7 +13,6 @@ from tests.html_fragments.parsed import parse
 
 
 @pytest.mark.parametrize("shares", [(1, 90, 95), (0, 0, 100), (100, 100, 100), (0.013, 33.3, 66.6)])
-@pytest.mark.cases(None)
 def test_the_calculator_shows_the_table_of_the_library(studio, shares):
     prior, sensitivity, specificity = shares
     found = studio.get(f"/calculator/result?prior={prior}&sensitivity={sensitivity}&specificity={specificity}").json()
@@ -57,7 +56,6 @@ def test_the_means_of_the_classes_are_drawn(studio):
 
 
 @pytest.mark.parametrize("pixels", [None, [], [0] * 63, [17] * 64, [-1] * 64, ["1"] * 64, [True] * 64, [1e400] * 64])
-@pytest.mark.cases(None)
 def test_what_is_no_image_is_refused(studio, pixels):
     assert studio.post("/digits/recognise", content=repr({"pixels": pixels}).replace("'", '"').replace("None", "null")
                        .replace("True", "true").replace("inf", "1e999")).status_code == 400  # fmt: skip

@@ -202,7 +202,6 @@ def each_source():
         yield pytest.param(lambda query=query: duckdb.connect().sql(query), roles, id=f"duckdb {name}")
 
 
-@pytest.mark.cases(40)
 @pytest.mark.parametrize(("make", "roles"), sources())
 def test_every_type_is_learned_predicted_evaluated_and_explained(make, roles):
     model = deciban.train(make(), target="y", numbers="auto")
@@ -219,7 +218,6 @@ def test_every_type_is_learned_predicted_evaluated_and_explained(make, roles):
 
 @pytest.mark.parametrize("role", ["number", "count", "category", "date", "text"])
 @pytest.mark.parametrize(("make", "roles"), sources())
-@pytest.mark.cases(60)
 def test_every_type_is_read_in_every_role_or_refused_by_the_name_of_its_column(make, roles, role):
     try:
         model = deciban.train(make(), target="y", roles={"c": role}, judge=False)
@@ -254,7 +252,6 @@ def test_nested_values_in_a_column_of_the_model_are_refused_by_name_and_type(nam
                 use(pa.table({"c": column, **OTHERS}))
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "kind", [pa.struct([("a", pa.string_view())]), pa.list_(pa.string_view()), pa.list_view(pa.int64())]
 )
@@ -317,7 +314,6 @@ def test_files_keep_the_values_of_rare_types(name, tmp_path):
     assert deciban.train(tmp_path / "t.parquet", target="y").ledger == expected
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "kind", [pa.time32("s"), pa.time64("us"), pa.date32(), pa.date64(), pa.timestamp("s")], ids=str
 )

@@ -8,7 +8,7 @@ import pytest
 
 import deciban
 from deciban.errors import InputError
-from deciban.training.learner_choice import INNER_FOLDS, choose_learner
+from deciban.training.learner_choice import CONSTANT_NAME, INNER_FOLDS, choose_learner
 from deciban.training.table_pass import read_table
 from deciban.training.task import plan
 from tests.cli.terminal import call, done
@@ -29,7 +29,9 @@ def choose(rows, **settings):
 def test_the_learner_with_the_lowest_log_loss_is_trained_and_the_report_says_so():
     choice = choose(crossed())
     assert choice.log_loss[choice.name] == min(choice.log_loss.values())
-    assert {"naive Bayes", "tree (TAN)", "AODE", "logistic", "evidence", "boosted"} == set(choice.log_loss)
+    assert {CONSTANT_NAME, "naive Bayes", "tree (TAN)", "AODE", "logistic", "evidence", "boosted"} == set(
+        choice.log_loss
+    )
     assert choice.log_loss["tree (TAN)"] < choice.log_loss["logistic"] - 0.2
     model = deciban.train(crossed(), target=TARGET, learner="auto")
     same = deciban.train(crossed(), target=TARGET, **choice.arguments)
@@ -38,7 +40,7 @@ def test_the_learner_with_the_lowest_log_loss_is_trained_and_the_report_says_so(
     assert f"{choice.name}, chosen in {INNER_FOLDS} inner folds" in model.held_out.measured
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_evaluation_chooses_without_the_fold():
     rows = crossed()
     report = deciban.evaluate(rows, target=TARGET, learner="auto", folds=3, calibrate="none")
@@ -55,18 +57,29 @@ def test_evaluation_chooses_without_the_fold():
     assert "AODE" in names
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_labels_that_are_noise_are_not_predicted():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(200, 20))).rename(columns=str).assign(kind=rng.choice(["p", "q"], 200))
     report = deciban.evaluate(table, target="kind", learner="auto", folds=4)
     assert report.accuracy < 0.6
     assert report.log_loss > np.log(2) - 0.02
+    assert "the class shares" in report.measured
+
+
+@pytest.mark.parametrize("learner", [None, "auto"])
+def test_where_no_column_tells_anything_the_model_answers_the_shares(learner):
+    kinds = ["p"] * 6 + ["q"] * 3
+    table = {"x": [1.0, 2.0, 3.0] * 3, "y": ["u", "v", "w", "v", "w", "u", "w", "u", "v"], "kind": kinds}
+    model = deciban.train(table, target="kind", learner=learner)
+    assert model.calibration.map.t == 0
+    np.testing.assert_allclose(np.asarray(model.predict_proba(table)), np.tile([2 / 3, 1 / 3], (9, 1)), atol=0.03)
+    assert "no better than guessing" in str(model.calibration)
 
 
 def test_slow_learners_are_left_out():
     choice = choose(crossed(), seconds=1e-9)
-    assert list(choice.log_loss) == ["naive Bayes"]
+    assert list(choice.log_loss) == [CONSTANT_NAME, "naive Bayes"]
     assert any("left out, for lack of time" in note for note in choice.notes)
 
 

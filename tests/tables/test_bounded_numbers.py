@@ -89,7 +89,7 @@ def test_an_absurd_cell_is_as_good_as_a_missing_one(settings):
     np.testing.assert_allclose(posterior(model, absurd), posterior(model, missing), rtol=1e-12)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 @pytest.mark.parametrize("settings", [{}, {"learner": "evidence", "C": 1.0}, {"learner": "boosted"}], ids=str)
 @pytest.mark.parametrize("calibrate", [None, "temperature"])
 def test_one_cell_never_decides_everything(settings, calibrate):
@@ -263,7 +263,6 @@ FAR_APART = pd.DataFrame(
 """Classes ten thousand apart in a column whose values differ by less than one within a class."""
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("covariance", ["full", "tied", "spherical", "tied_spherical", "identity"])
 def test_no_shape_of_covariance_has_absurd_evidence(covariance):
     """Two joined numbers have at most 80 dB together; a value far from all classes has next to none."""

@@ -147,7 +147,6 @@ def test_a_long_last_line_before_many_blank_lines_is_refused(tmp_path):
         deciban.train(tmp_path / "t.csv", target="y")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
 @pytest.mark.parametrize(
     ("content", "n_bytes"),

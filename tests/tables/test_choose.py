@@ -165,7 +165,6 @@ def test_settings_that_mean_nothing_for_a_table_are_not_tried(clinic):
     assert all(each.setting.estimator == "train" for each in result.results)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("covariance", "shrinkage"), [("full", None), ("tied", 0.3), ("diagonal", "oas"), ("identity", None)], ids=str
 )

@@ -13,6 +13,7 @@ from deciban.training.candidates import CANDIDATE_NAMES, check_candidates
 from deciban.training.row_draws import RowDraws, _interleave_classes
 from tests.tables.clinic import patients
 from tests.tables.reviews import reviews
+from tests.thorough import thorough
 
 COVARIANCES = [shape for shape in Covariance.__args__ if shape != "mixed"]  # which is chosen from rows
 ROLES = {"patient": "skip"}
@@ -44,9 +45,10 @@ def test_every_covariance_is_scored_as_evaluate_scores_given_the_arguments(gener
     same(each.report, deciban.evaluate(clinic(), target="diagnosis", roles=ROLES, **each.arguments))
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("calibrate", ["none", "platt"])
-@pytest.mark.parametrize("learner", ["logistic", "evidence", "boosted"])
+@pytest.mark.parametrize(
+    "learner", ["logistic", "evidence", thorough("boosted", reason="boosts in folds: two seconds")]
+)
 def test_partners_are_scored_as_evaluate_scores_them(learner, calibrate):
     table = clinic(120)
     settings = {"target": "diagnosis", "roles": ROLES, "folds": 3, "calibrate": calibrate}

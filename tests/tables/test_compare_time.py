@@ -39,7 +39,7 @@ def figures(found):
     return {**found.to_dict(), "learners": [{**each.to_dict(), "seconds": None} for each in found]}
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="times learners: seconds")
 def test_by_default_there_are_five_learners_and_no_curves():
     found = compare(n_jobs=1)
     assert found.names == QUICK[:-1]  # of so few rows boosting makes naive Bayes
@@ -85,7 +85,7 @@ def test_one_number_has_the_gaussian_that_it_allows():
     assert not any("left out: there are no columns" in note for note in found.notes)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="times learners: seconds")
 def test_processes_change_nothing(monkeypatch):
     monkeypatch.setattr(candidate_evaluation, "MIN_PARALLEL_SECONDS", 0.0)
     asked = {"learners": ["bayes", "tied", "logistic", "boosted"], "draws": 2, "sizes": [20, 60]}
@@ -132,7 +132,7 @@ def test_processes_that_have_ended_leave_no_file_open():
     gc.collect()
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="times learners: seconds")
 def test_a_script_without_a_main_guard_can_use_processes(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
@@ -176,7 +176,6 @@ LEARNERS = ["bayes", "tied", "full", "diagonal"]
         (1e-3, ["naive Bayes"]),
     ],
 )
-@pytest.mark.cases(None)
 def test_the_slowest_learners_are_left_out_until_the_others_end_in_time(monkeypatch, seconds, left):
     clock = Clock(monkeypatch, COSTS)
     found = compare(learners=LEARNERS, seconds=seconds, n_jobs=1)
@@ -247,7 +246,6 @@ def test_the_first_trial_of_many_rows_is_short(monkeypatch):
 
 
 @pytest.mark.parametrize(("seconds", "draws"), [(9 + 18.5, 3), (9 + 12.5, 2), (9 + 11.0, None), (9.5, None)])
-@pytest.mark.cases(None)
 def test_draws_are_left_out_for_which_there_is_no_time(monkeypatch, seconds, draws):
     Clock(monkeypatch, {"naive Bayes": 1.0, "Gaussian full": 2.0})
     monkeypatch.setattr(candidate_evaluation, "MIN_SIZE_COST", 1.0)
@@ -257,7 +255,7 @@ def test_draws_are_left_out_for_which_there_is_no_time(monkeypatch, seconds, dra
     assert f"{note}, for lack of time ({seconds:g} s)" in found.notes
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="times learners: seconds")
 def test_a_budget_is_kept_on_a_real_clock():
     start = time.perf_counter()
     found = compare(400, folds=10, full=True, seconds=2.0, n_jobs=1)
@@ -283,7 +281,7 @@ def test_learners_of_the_same_rows_share_what_they_have_in_common(monkeypatch):
     assert len(solved) == 2 * (1 + inner + 1 + 1 + inner)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="times learners: seconds")
 def test_the_seconds_of_a_learner_are_those_that_it_takes_on_its_own():
     frame = clinic(200)
     task = {"target": "diagnosis", "roles": ROLES, "folds": 3, "n_jobs": 1}

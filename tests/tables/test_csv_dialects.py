@@ -21,7 +21,6 @@ def cells(path, **options):
     return [tuple(row.values()) for row in batch.to_pylist()]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "encoding",
     ["cp1252", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "mac_roman", "UTF8", "cp1250"],
@@ -106,7 +105,6 @@ def test_copies_in_utf_8_are_deleted_with_the_table(tmp_path):
     assert copy_to_utf8([str(path)], "utf-8") is None
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;", "sep=,", "sep=\t", "sep=|", "sep=:"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 def test_excels_line_names_the_delimiter(first, line_end, tmp_path):

@@ -12,14 +12,14 @@ import deciban
 from deciban.errors import InputError
 from deciban.sources.source import open_source
 from tests.tables import damage
+from tests.thorough import thorough_beyond
 
 SEEDS = {"arrow": 200, "zstd.arrow": 60, "arrows": 60}
 N_LINES = 200_000
 """More than a mebibyte, as the beginning of a file is read by other means than the rest."""
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("kind", damage.KINDS)
+@pytest.mark.parametrize("kind", thorough_beyond(3, [*damage.KINDS], "hundreds of mutations: two seconds each"))
 def test_mutations_of_a_file_are_read_or_refused(kind):
     """In a process of its own, as a segmentation fault was what many of the Arrow files ended in."""
     found = damage.outcomes(kind, 0, SEEDS.get(kind, 40))
@@ -85,7 +85,6 @@ def test_pages_of_parquet_are_compared_with_their_checksums(tmp_path):
         deciban.train(path, target="y", judge=False)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "line"), [("t.csv.gz", "{},{}\n"), ("t.jsonl.gz", '{{"x":{},"y":"{}"}}\n')])
 @pytest.mark.parametrize("place", [-8, -4, -200])
 def test_a_gzip_file_whose_content_does_not_fit_its_checksum_is_refused(name, line, place, tmp_path):

@@ -41,7 +41,6 @@ def open_table(request, tmp_path):
     return of
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(("days", "parts"), [(3, ("weekday", "hour")), (360, ("weekday", "hour")),
                                          (370, ("month", "weekday", "hour"))])  # fmt: skip
 def test_the_month_is_a_feature_of_dates_beyond_a_year(days, parts, open_table):

@@ -24,7 +24,6 @@ def change(cells, place, cell):
     return [*cells[:place], cell, *cells[place + 1 :]]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("roles", [{}, {"x": "as inferred"}], ids=["inferred", "given"])
 @pytest.mark.parametrize(
     ("cells", "bad", "role"),
@@ -67,7 +66,6 @@ def test_many_texts_among_numbers_are_values(tmp_path):
     assert deciban.train(write(tmp_path / "t.csv", cells), target="y").roles == {"x": "category"}
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("cells", [NUMBERS, DATES], ids=["numbers", "dates"])
 def test_a_row_without_a_class_has_no_bad_cell(cells, tmp_path):
     """As the last line of a spreadsheet has them."""
@@ -78,7 +76,6 @@ def test_a_row_without_a_class_has_no_bad_cell(cells, tmp_path):
     assert with_total.describe().to_dict()["classes"] == plain.describe().to_dict()["classes"]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("cells", [[float(cell) for cell in NUMBERS], DATES], ids=["numbers", "dates"])
 def test_workbooks_and_databases_name_the_row(cells, tmp_path):
     cells = change(cells, 40, "oops")

@@ -147,7 +147,6 @@ def test_a_path_that_looks_like_an_address_is_a_path_and_no_network_is_used(kind
         open_source(f"https://example.org/a.{kind}")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("query", [
     "copy (select 1 as y) to '{path}'", "select 1 as y; copy (select 1) to '{path}'", "set threads = 1",
     "copy (pivot '{path}' on kept using count(*)) to '{path}'",

@@ -60,7 +60,6 @@ def test_names_are_given_and_the_model_is_that_of_the_file_with_a_header(iris, t
         ("plot confusion", ["-o", "confusion.png"]),
     ],
 )
-@pytest.mark.cases(None)
 def test_every_command_that_trains_reads_a_table_without_a_header(command, more, iris, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done(*command.split(), iris, "--no-header", "--target", "-1", *more)
@@ -89,7 +88,6 @@ HEADERLESS = {
 }  # fmt: skip
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", HEADERLESS)
 def test_a_first_line_that_looks_like_data_is_asked_about(name, tmp_path):
     path = tmp_path / "t.csv"
@@ -115,7 +113,6 @@ HEADED = {
 }  # fmt: skip
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", HEADED)
 def test_a_header_is_no_false_alarm(name, tmp_path):
     path = tmp_path / "t.csv"

@@ -11,7 +11,10 @@ from tests.tables.reviews import reviews
 from tests.tables.test_blocks import people
 
 LEARNERS = ["logistic", "evidence", "boosted"]
-JUDGED = [*LEARNERS[:2], pytest.param("boosted", marks=pytest.mark.thorough)]
+JUDGED = [
+    *LEARNERS[:2],
+    pytest.param("boosted", marks=pytest.mark.thorough(reason="trains many models, or large ones: seconds")),
+]
 """Boosting in each of ten folds takes ten seconds."""
 
 
@@ -26,7 +29,6 @@ def reader(request):
     return deciban.train(reviews(), target="verdict", learner=request.param, judge=False)
 
 
-@pytest.mark.cases(1)
 def test_a_model_states_who_has_learned_and_how(model):
     assert model.learner in LEARNERS
     assert model.account.learner == model.learner
@@ -36,7 +38,6 @@ def test_a_model_states_who_has_learned_and_how(model):
     assert deciban.train(people(), target="group", judge=False).account is None
 
 
-@pytest.mark.cases(1)
 def test_explanations_add_up_to_the_log_odds(model):
     rows = people().head(50)
     result = model.explain(rows)
@@ -47,7 +48,6 @@ def test_explanations_add_up_to_the_log_odds(model):
     assert parts == pytest.approx(result.total, abs=1e-9)
 
 
-@pytest.mark.cases(1)
 def test_a_missing_cell_is_no_evidence(model):
     rows = people().head(3).assign(age=np.nan)
     result = model.explain(rows)
@@ -125,7 +125,7 @@ def test_a_prior_that_was_asked_for_is_that_of_the_model(learner):
     assert list(even.priors.values()) == pytest.approx([1 / 3] * 3)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_probabilities_can_be_calibrated(learner, tmp_path):
     model = deciban.train(people(), target="group", learner=learner, calibrate="temperature")
@@ -176,7 +176,6 @@ def test_an_unknown_level_and_an_absent_column_say_nothing(model):
         model.predict(fewer)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_pictures_of_such_models_are_drawn(learner):
     pytest.importorskip("matplotlib")

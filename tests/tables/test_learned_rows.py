@@ -141,7 +141,7 @@ def test_the_first_rows_of_a_large_source_are_compared(model, monkeypatch):
     assert noticed(trained, TABLE) == 1.0
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 def test_the_sketch_has_a_bounded_size(model):
     grown = deciban.train(TABLE, target="diagnosis", like=model)
     for seed in range(70):

@@ -192,7 +192,6 @@ def test_every_row_is_scored_by_what_was_learned_without_its_fold(learner):
     assert report.log_loss == pytest.approx(-reported[np.arange(len(rows)), codes].mean(), abs=1e-4)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", ["logistic", "evidence"])
 def test_nothing_is_learned_from_noise(learner):
     rng = np.random.default_rng(0)

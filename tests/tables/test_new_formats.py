@@ -33,7 +33,6 @@ def posterior(model, path, **reading):
     return np.column_stack([column.to_numpy() for column in model.predict_proba(path, **reading).read_all().columns])
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     ("learned", "new", "reading"),
     [

@@ -11,7 +11,7 @@ from deciban.errors import DecibanWarning, InputError
 
 N = 20_000
 LEARNERS = [{}, {"learner": "aode"}, {"learner": "boosted"}, {"learner": "logistic"}, {"structure": "tan"}]
-GIVEN = {"target": "y", "judge": False, "roles": {"recalled": "flag", "ts": "date"}}
+GIVEN = {"target": "y", "judge": False, "roles": {"recalled": "flag", "ts": "date:month,weekday"}}
 JUNE, JULY = pd.Timestamp("2026-06-01"), pd.Timestamp("2026-07-04 12:00")
 
 

@@ -108,7 +108,6 @@ def test_a_stream_can_be_learned_from_but_not_twice(table):
         deciban.evaluate(stream, target="diagnosis")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "db", "arff", "xlsx", "txt"])
 def test_a_file_of_a_list_that_is_not_there_is_named(ending, tmp_path):
     with pytest.raises(InputError, match=rf"b\.{ending}' .*[Nn]o such file"):

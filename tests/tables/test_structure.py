@@ -1,6 +1,7 @@
 """`structure`: columns that depend on each other in `train`, `evaluate`, model files and explanations."""
 
 import json
+import operator
 import warnings
 
 import numpy as np
@@ -154,13 +155,31 @@ def test_parts_add_and_subtract_exactly(model):
     assert (whole * 2.0).structure == (whole + whole).structure
 
 
-def test_models_of_other_cells_add_without_dependence(model):
-    other = deciban.train(echoes(seed=3), target=TARGET)
-    assert other.structure
-    with pytest.warns(DecibanWarning, match="dependence between columns is dropped"):
-        both = model + other
-    assert both.structure == {}
-    assert both.ledger.n_rows == model.ledger.n_rows + other.ledger.n_rows
+@pytest.mark.parametrize("structure", ["auto", "blocks", "naive"])
+def test_models_of_other_cells_are_not_added(model, structure):
+    other = deciban.train(echoes(seed=3), target=TARGET, structure=structure)
+    before = posterior(model, echoes(20))
+    for operation in (operator.add, operator.sub):
+        with pytest.raises(SchemaError, match="--like MODEL"):
+            operation(model, other)
+    assert (posterior(model, echoes(20)) == before).all()
+
+
+def test_merge_refuses_what_would_lose_the_tree_and_takes_models_of_one_schema(tmp_path):
+    north, south, both = (tmp_path / name for name in ("north", "south", "both"))
+    for path, seed in ((north, 0), (south, 3)):
+        echoes(seed=seed).to_csv(f"{path}.csv", index=False)
+        done("train", f"{path}.csv", "--target", TARGET, "--calibrate", "none", "-o", path)
+    refused = call("merge", north, south, "-o", both)
+    assert refused.exit_code == 1
+    assert "--like" in refused.stderr
+    assert not both.exists()
+    done("train", f"{south}.csv", "--target", TARGET, "--like", north, "-o", south)
+    done("merge", north, south, "-o", both)
+    first, second, merged = (deciban.load(path) for path in (north, south, both))
+    assert merged.structure.keys() == first.structure.keys()
+    rows = echoes(100, seed=5)
+    np.testing.assert_allclose(posterior(merged - second, rows), posterior(first, rows), rtol=1e-9)
 
 
 def test_without_held_out_rows_columns_are_independent():
@@ -232,7 +251,6 @@ def test_levels_that_are_numbers_have_cells_however_they_are_written():
     assert _find_cells(Column("f", "category"), pa.array(["1.0", "0.0"]), 4) == ("0.0", "1.0")
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("writing", ["${:,.2f}", "{:.4f} %", "decimal comma", "marker", "typing error"])
 def test_numbers_have_the_same_cells_however_they_are_written(writing, tmp_path):
     rows = echoes()[["x", "z", "c", TARGET]].dropna()

@@ -48,7 +48,6 @@ def start_up(tmp_path_factory):
     return least_seconds(lambda: run_command("train", path, "--target", "none"), 0.0, 2, clock_of_children)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("name", "text", "wanted"),
     [
@@ -85,7 +84,7 @@ def test_the_names_of_many_keys_are_not_searched_for_each(tmp_path, start_up):
     assert_soon(refuse, start_up + 8.0)  # 0.9 on a quiet machine; 26 by a search of all names for each
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 @pytest.mark.parametrize("kind", ["number", "category"])
 def test_the_time_of_training_is_linear_in_the_columns(tmp_path, kind):
     data = {d: wide(tmp_path / f"{d}.csv", d, kind) for d in (500, 4000)}
@@ -125,7 +124,7 @@ def test_lines_of_json_lack_keys_and_objects(tmp_path):
         open_source(path)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 @pytest.mark.parametrize("n", [40, 2500])
 def test_cells_of_a_wide_file_are_what_python_reads(tmp_path, monkeypatch, n):
     """Marks for missing numbers, spaces around numbers, and texts; columns in another order; several batches."""
@@ -161,7 +160,7 @@ def test_decimal_commas_and_marks_for_missing_numbers_in_one_file(tmp_path):
     assert batch.to_pydict() == {"c": ["u", "NA", None], "b": [None, 3.0, 4.5], "a": [1.5, -2.25, None]}
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="trains many models, or large ones: seconds")
 @pytest.mark.parametrize("cell", ["NA", "oops"])
 def test_the_time_of_reading_cells_that_are_no_numbers_is_linear_in_the_columns(tmp_path, cell):
     """One row: the time is that of DuckDB's plan, whose expressions took 8 s for 4000 columns and 0.7 for 1000."""

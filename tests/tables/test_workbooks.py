@@ -272,7 +272,6 @@ def test_the_library_warns_of_nothing_that_it_leaves_out(tmp_path, recwarn):
     assert not recwarn
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("labels", [[0, 1], [0.5, 1.5], [True, False]], ids=["integers", "floats", "booleans"])
 def test_the_target_may_hold_numbers_or_booleans(labels, tmp_path):
     rows = [[float(i * 7 % 23), labels[i % 2]] for i in range(N)]

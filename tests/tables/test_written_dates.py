@@ -33,7 +33,6 @@ def table(style, days=DAYS):
     return pd.DataFrame({"seen": [day.strftime(style) for day in days], "y": ["a", "b"] * (len(days) // 2)})
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("name", STYLES)
 def test_dates_are_those_of_iso(name, tmp_path):
     style, order = STYLES[name]

@@ -45,7 +45,6 @@ def write(path, cells, delimiter=",", header="amount"):
     return path
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize("style", STYLES)
 def test_the_ledger_is_that_of_plain_numbers(style, tmp_path):
     format_number, expected = STYLES[style]

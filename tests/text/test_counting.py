@@ -50,7 +50,6 @@ def plain(words, texts, codes, weight=None):
     return counter.bags(4)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 @settings(max_examples=60, deadline=None)
 @given(rows=documents, parts=st.integers(1, 3), threads=st.integers(1, 3))
@@ -72,7 +71,6 @@ def test_kernels_count_what_the_definition_counts_in_any_parts_on_any_threads(na
                 np.testing.assert_allclose(mine.weight, theirs.weight, rtol=1e-12)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", SPECIFICATIONS)
 @settings(max_examples=60, deadline=None)
 @given(asked=documents, known=documents)

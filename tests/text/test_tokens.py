@@ -41,7 +41,6 @@ LONG_NGRAMS = {
 }
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", LONG_NGRAMS)
 def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
     words, peer = LONG_NGRAMS[name]
@@ -51,8 +50,7 @@ def test_ngrams_longer_than_most_texts_are_those_of_countvectorizer(name):
     assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
 
 
-@pytest.mark.thorough
-@pytest.mark.cases(1)
+@pytest.mark.thorough(reason="reads thousands of strings, or long n-grams: seconds")
 @pytest.mark.parametrize("tokens", ["words", "characters", "characters in words"])
 @pytest.mark.parametrize("hashed", [None, 8])
 def test_ngrams_longer_than_the_texts_take_no_memory(tokens, hashed):
@@ -82,7 +80,6 @@ def agree(name, texts):
     assert [sorted(tokens) for tokens in kernel_tokens(words, texts)] == expected
 
 
-@pytest.mark.cases(1)
 @readers
 @settings(max_examples=500, deadline=None)
 @given(texts=st.lists(any_text, max_size=3))
@@ -90,7 +87,7 @@ def test_no_string_is_read_otherwise_than_by_countvectorizer(name, texts):
     agree(name, texts)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="reads thousands of strings, or long n-grams: seconds")
 @readers
 @settings(max_examples=4_000, deadline=None)
 @given(texts=st.lists(any_text, max_size=3))
@@ -98,7 +95,6 @@ def test_no_string_of_many_is_read_otherwise(name, texts):
     agree(name, texts)
 
 
-@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("tokens", "pattern", "lower"), [("words", r"\w+", True), ("whitespace", r"\S+", True), ("words", r"\w+", False)]
 )

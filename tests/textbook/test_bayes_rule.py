@@ -33,7 +33,7 @@ weight_tables = st.integers(2, 3).flatmap(
 )
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="many rows, classes or draws: seconds")
 @settings(deadline=None, max_examples=40)
 @given(weight_tables)
 def test_no_labelling_of_a_random_joint_table_beats_the_bayes_rule(weights):

@@ -84,7 +84,6 @@ def test_counts_are_plain_python_integers(family):
     assert [type(n) for n in (count.conditional, count.prior, count.total)] == [int, int, int]
 
 
-@pytest.mark.cases(None)
 @pytest.mark.parametrize(
     "shape", [{"features": np.nan}, {"features": None}, {"features": 2.5}, {"features": 2, "levels": 2.5}]
 )

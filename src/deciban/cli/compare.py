@@ -141,7 +141,7 @@ def _show_curve(curve: LearningCurve, title: str, as_json: bool) -> None:
 
 
 @command(
-    a.TARGET, a.ROLES, a.WEIGHTS, a.most("How many of the pairs to show.", 10),
+    a.TARGET, a.ROLES, a.WEIGHTS, a.SURVEY_WEIGHTS, a.most("How many of the pairs to show.", 10),
     *without(a.TABLE_OPTIONS, "folders"), JSON, DEBUG,
     examples=[
         "deciban dependence patients.csv --target diagnosis",

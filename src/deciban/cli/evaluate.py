@@ -89,10 +89,10 @@ def _evaluate_model(table: TableInput, options: Mapping[str, Any]) -> Report:
     """Evaluate the model of --model on a table; refuse the options of training."""
     training = {"target": options["target"], **a.select_options(options, *FOLD_OPTIONS)}
     for name, value in training.items():
-        if value is not None and name != "weights":
+        if value is not None and name not in ("weights", "survey_weights"):
             raise UsageError(f"{option_name(name)} is for training; --model evaluates a trained model")
     model = open_model(options["model"])
-    given = {name: options[name] for name in ("weights", "allow_missing_columns")}
+    given = {name: options[name] for name in ("weights", "survey_weights", "allow_missing_columns")}
     with direct_role_hints_to_training(), progress(table, "evaluating") as rows:
         return deciban.evaluate(table.source, model=model, progress=rows, **given, **table.source_options)
 

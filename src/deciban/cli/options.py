@@ -96,7 +96,10 @@ TARGET: Final = option(
 ROLES: Final = list_option(
     "--as", "COL=ROLE", "Treat a column as number, binned, count, flag, category, date, text or skip.", dest="roles"
 )
-WEIGHTS: Final = option("--weights", "COL", "The column of the rows' weights.")
+WEIGHTS: Final = option("--weights", "COL", "The column of the rows' weights, as counts: weight 2 is two equal rows.")
+SURVEY_WEIGHTS: Final = option(
+    "--survey-weights", "COL", "The column of the rows' survey weights; they have no unit."
+)
 PRIOR: Final = option(
     "--prior", "PRIOR", "Share of each class before any evidence: empirical, smoothed, uniform, or A=0.1,B=0.9."
 )
@@ -120,6 +123,7 @@ MODEL_OPTIONS: Final = in_section(
     option("--like", "MODEL",
            "Take roles and assumptions from this model, so that the two can be merged.", type=Path),
     WEIGHTS,
+    SURVEY_WEIGHTS,
     option("--classes", "A,B,…", "The classes: any other in DATA is an error, and a class without rows is allowed."),
     PRIOR,
     number(
@@ -156,7 +160,8 @@ MODEL_OPTIONS: Final = in_section(
 
 CALIBRATE: Final = choice(
     "--calibrate", "auto|temperature|platt|isotonic|none",
-    "Calibrate the probabilities on held-out rows; auto, the default: by the simplest map that is as good as any.",
+    "Calibrate the probabilities on held-out rows; "
+    "auto, the default: by a temperature, unless the class shares or another map are better.",
 )  # fmt: skip
 STRUCTURE: Final = choice(
     "--structure", "auto|naive|blocks|tan",

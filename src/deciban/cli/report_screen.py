@@ -142,13 +142,11 @@ def show_training(
 
 
 def _show_calibration(out: Screen, model: Model, held_out: Report, calibrate: str | None) -> None:
-    """Print the calibration of the model, that a requested one lowers no loss, or that it needs one."""
+    """Print the calibration of the model, or that it needs one."""
     from deciban.metrics.calibration_fit import is_clearly_miscalibrated
 
     if model.calibration is not None:
         out.print_pairs([("calibration", str(model.calibration))])
-    elif calibrate not in (None, "none"):
-        out.print_pairs([("calibration", "none: no map lowers the log-loss by more than its standard error")])
     elif calibrate == "none" and is_clearly_miscalibrated(held_out):  # by default it was tried
         out.print_line("(the probabilities are off by more than chance explains; --calibrate auto corrects them)")
 
@@ -157,7 +155,7 @@ def _print_training_title(out: Screen, model: Model) -> None:
     """Print the table and the number of its rows learned and left out; then the learner, unless it is naive Bayes."""
     without = model.origin.rows_without_class
     left_out = f"; {format_count(without, 'row')} without {to_one_line(model.target)} left out" if without else ""
-    weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_rows)}"
+    weight = "" if model.weights is None else f", of weight {format_count(model.ledger.n_effective)}"
     learned = format_count(model.origin.rows_read - without, "row")
     out.print_title(f"{model.origin.source}: learned from {learned}{weight}{left_out}")
     if model.account is not None:

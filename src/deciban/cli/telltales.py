@@ -16,6 +16,7 @@ from deciban.cli.table_output import check_table_output, open_table_writer
 from deciban.errors import InputError, unknown_class_error
 from deciban.formatting import format_count, format_word
 from deciban.load_model import load
+from deciban.spellings import find_level
 
 LABELS = list_option("--class", "LABEL", "Show this class only.", dest="labels")
 COLUMN = option("--column", "COL", "The column of texts, where the model has several.")
@@ -120,10 +121,11 @@ def select_classes(model: Any, labels: Sequence[str] | None) -> list[Any]:
     """Return the classes of a model with these names, each once; all classes in order if none is named."""
     classes = model.classes_.tolist() if hasattr(model, "classes_") else list(model.classes)
     known = {str(label): label for label in classes}
-    for label in labels or ():
+    named = list(dict.fromkeys(find_level(label, known) for label in labels or ()))
+    for label in named:
         if label not in known:
             raise unknown_class_error(label, list(known))
-    return [known[label] for label in dict.fromkeys(labels)] if labels else classes
+    return [known[label] for label in named] or classes
 
 
 def load_text_model(path: Path, column: str | None) -> Any:

@@ -17,7 +17,7 @@ from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
 from deciban.cli.files import ENDING, check_output, default_file, lock_for_change, print_json, save
 from deciban.cli.inputs import TableInput, open_table
-from deciban.cli.parser import DEBUG, JSON, argument, command, option, switch
+from deciban.cli.parser import DEBUG, JSON, argument, command, flag, option, switch
 from deciban.cli.training_options import WORD_OPTIONS, call_on_table, find_target
 from deciban.command_hints import direct_role_hints_to_training
 from deciban.errors import UsageError
@@ -88,17 +88,24 @@ UPDATE_ARGUMENTS = (
 
 @command(*UPDATE_ARGUMENTS, examples=["deciban add patients.deciban new-cases.csv"])
 def add(model: Path, output: str | None, **options: Any) -> None:
-    """Learn more rows: the model becomes the one that training on all rows, with its roles, would have given."""
+    """Learn more rows: the model becomes the one that training on all rows, with its schema, would have given."""
     _update("add", model, output, options)
 
 
-@command(*UPDATE_ARGUMENTS, examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"])
-def forget(model: Path, output: str | None, **options: Any) -> None:
-    """Unlearn rows: the model becomes the one that training without them would have given."""
-    _update("forget", model, output, options)
+@command(
+    *UPDATE_ARGUMENTS[:-1],
+    flag("--exact", "Drop the calibration too, in which the rows had a part."),
+    DEBUG,
+    examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"],
+)
+def forget(model: Path, output: str | None, exact: bool, **options: Any) -> None:
+    """Unlearn rows: the model becomes the one that training without them, with its schema, would have given."""
+    _update("forget", model, output, options, exact=exact)
 
 
-def _update(what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any]) -> None:
+def _update(
+    what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any], **more: Any
+) -> None:
     """Have a model learn or forget the rows of a table, save it, and print how many rows it has."""
     out = output or str(path)
     is_changed = out != "-" and os.path.realpath(out) == os.path.realpath(path)
@@ -106,30 +113,41 @@ def _update(what: Literal["add", "forget"], path: Path, output: str | None, opti
     with direct_role_hints_to_training(), open_table(options) as table, lock:
         check_output(out, table.paths)
         model = open_model(path)
-        before = model.ledger.n_rows
+        before = model.ledger.n_effective
         with progress(table, "learning" if what == "add" else "forgetting") as rows:
             change = model.add if what == "add" else model.forget
-            change(table.source, progress=rows, **table.source_options)
+            change(table.source, progress=rows, **table.source_options, **more)
         save(model, out)
-        after = model.ledger.n_rows
+        after = model.ledger.n_effective
     if out != "-":
         done = "learned" if what == "add" else "forgot"
         changed = format_count(abs(after - before), "row")
         print_stderr(f"{out}: {done} {changed}, {format_count(before)} before and {format_count(after)} now")
+        _show_kept_calibration(model)
 
 
 @command(
     argument("models", nargs="+", metavar="MODEL", type=Path, help="Two models or more."),
     option("-o --output", "MODEL", "The file to write.", required=True),
     DEBUG,
-    examples=["deciban merge north.deciban south.deciban -o both.deciban"],
+    examples=[
+        "deciban train south.csv --target diagnosis --like north.deciban -o south.deciban",
+        "deciban merge north.deciban south.deciban -o both.deciban",
+    ],
 )
 def merge(models: Sequence[Path], output: str) -> None:
-    """Add models up: the result is the model that one training on all their rows would have given."""
+    """Add models of one schema (`train --like`) up: the result is the model of all their rows."""
     if len(models) < 2:
         raise UsageError("two models or more are needed")
     check_output(output)
     merged = reduce(lambda x, y: x + y, (open_model(path) for path in models))
     save(merged, output)
     if output != "-":
-        print_stderr(f"{output}: {len(models)} models, {format_count(merged.ledger.n_rows, 'row')} together")
+        print_stderr(f"{output}: {len(models)} models, {format_count(merged.ledger.n_effective, 'row')} together")
+        _show_kept_calibration(merged)
+
+
+def _show_kept_calibration(model: Any) -> None:
+    """Print the calibration that a changed model has kept, if any."""
+    if model.calibration is not None:
+        print_stderr(f"calibration kept: {model.calibration}")

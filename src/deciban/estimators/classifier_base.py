@@ -257,7 +257,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """Return a new estimator fitted to these rows, with calibrated probabilities.
 
         Each row is scored by a model without its fold, and the map is fitted to these scores: "temperature", "platt",
-        "isotonic", or "auto", the simplest that is as good as any (perhaps none). No rows need be set aside.
+        "isotonic", or "auto", a temperature unless another is clearly better. No rows need be set aside.
 
         >>> from deciban import GaussianNB
         >>> X, y = [[float(x % 7)] * 9 for x in range(140)], [int(x % 7 + x % 3 > 4) for x in range(140)]

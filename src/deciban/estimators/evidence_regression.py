@@ -30,7 +30,7 @@ from deciban.scorer import Scorer
 from deciban.scores import DECIBAN
 from deciban.text import Documents, Words, build_word_matrix
 from deciban.text.words import PRESETS
-from deciban.validation.splits import assign_by_content
+from deciban.validation.splits import StratifiedAssigner
 
 
 class WeightedWord(NamedTuple):
@@ -150,7 +150,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
         self.n_features_in_ = ledger.schema.blocks[0].width
         naive.alpha = smoothing.alpha
         basis = GenerativeModel(naive._assumption(self.n_features_in_, len(self.classes_)), ledger)
-        fold = assign_by_content([rows.counted], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
+        fold = StratifiedAssigner(CHOICE_FOLDS).assign(codes) if settings.C == "auto" else None
         return word_weights.fit_evidence_regression(basis, rows, settings, smoothing, fold)
 
     def _choose_form(
@@ -162,7 +162,7 @@ class EvidenceRegression(texts.DocumentClassifier, FittedClassifier):
             return candidates[0]
         index = word_weights.sample_choice_documents(rows)
         some = rows.take(index) if len(index) < len(rows.codes) else rows
-        fold = assign_by_content([some.counted], some.codes, some.weight, CHOICE_FOLDS)
+        fold = StratifiedAssigner(CHOICE_FOLDS).assign(some.codes)
         best = word_weights.choose_smoothing(some, settings, candidates, fold)
         if has_open_ngrams:
             single, self._words = self._words, self._make_tokenizer(ngrams=2)

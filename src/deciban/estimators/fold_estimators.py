@@ -196,10 +196,13 @@ def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None
     w = np.ones(len(codes)) if weight is None else weight
     fixed.alpha = 1.0
     ledgers, held = rows.count_folds(plan), fold >= 0
+    counted = np.bincount(codes, weights=weight, minlength=len(est.classes_))
+    log_prior = fixed._assumption(0, len(est.classes_)).solve_log_prior(counted.astype(np.float64))
     for alpha in CANDIDATE_ALPHAS:
         fixed.alpha = alpha
         scores = rows.score_folds(plan, ledgers)[0][held]
-        calibrated = fit_temperature(scores, codes[held], w[held]).apply(scores)
+        found = fit_temperature(scores, codes[held], w[held], log_prior)
+        calibrated = found.apply(scores, log_prior)
         losses.append(float(w[held] @ bounded_losses(calibrated, codes[held])))
     return CANDIDATE_ALPHAS[int(np.argmin(losses))]
 
@@ -320,11 +323,13 @@ class FoldEstimator(fold_models.RefittableRows):
         if self.uses_document_lengths:
             ledger = ledger - ledger.empty()  # which drops the words that no document has
         if not self.is_table:
-            return self.est._copy(ledger)
-        final, kept, _ = self._decide_roles(ledger)
-        new = copy.copy(self.est)
-        new._columns = tuple(final)
-        new._replace_ledger(ledger.choose(kept))
+            new = self.est._copy(ledger)
+        else:
+            final, kept, _ = self._decide_roles(ledger)
+            new = copy.copy(self.est)
+            new._columns = tuple(final)
+            new._replace_ledger(ledger.choose(kept))
+        new._scorer = new._scorer.with_maps(calibration=None)
         return new
 
     def _score(self, model: Any, index: RowIndex) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel, s
 from deciban.ledger import Ledger
 from deciban.persistence.family_sections import write_family
 from deciban.scorer import Scorer
-from deciban.scores.calibration import warn_dropped
+from deciban.scores.calibration import Calibration, keep_calibration
 
 MIN_CALIBRATED_ROWS = 50
 """The number of rows from which a model is calibrated though `calibrate` does not say so."""
@@ -103,11 +103,11 @@ class GenerativeClassifier(Classifier):
             self._replace_ledger(ledger if first else self.ledger_ + ledger, X if first else None)
         return self
 
-    def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def forget(self, X: Any, y: Any, sample_weight: Any = None, exact: bool = False) -> Self:
         """Unlearn rows: the model becomes the one that it would be had they never been learned.
 
         Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused,
-        and nothing changes.
+        and nothing changes. A calibration stays, in which the rows had a part; `exact` drops it.
 
         >>> from deciban import BernoulliNB
         >>> model = BernoulliNB().fit([[1, 0], [0, 1], [1, 1]], ["ill", "well", "ill"])
@@ -118,6 +118,8 @@ class GenerativeClassifier(Classifier):
         self._require_additive("forget")
         with self._restore_on_error():
             self._replace_ledger(self.ledger_ - self._summarise(*self._check_more_rows(X, y, sample_weight)))
+            if exact:
+                self._scorer = self._scorer.with_maps(calibration=None)
         return self
 
     def merge(self, other: Self) -> Self:
@@ -129,7 +131,9 @@ class GenerativeClassifier(Classifier):
         >>> north.merge(south).class_count_.tolist()
         [2.0, 2.0]
         """
-        self._replace_ledger(self._combine(other, operator.add))
+        ledger, found = self._combine(other, operator.add), (self.calibration_, other.calibration_)
+        self._replace_ledger(ledger)
+        self._keep_calibration(*found)
         return self
 
     def decay(self, factor: float) -> Self:
@@ -147,7 +151,7 @@ class GenerativeClassifier(Classifier):
         return self
 
     def __add__(self, other: Self) -> Self:
-        return self._copy(self._combine(other, operator.add)) if type(self) is type(other) else NotImplemented
+        return copy.copy(self).merge(other) if type(self) is type(other) else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
         return self._copy(self._combine(other, operator.sub)) if type(self) is type(other) else NotImplemented
@@ -251,13 +255,20 @@ class GenerativeClassifier(Classifier):
         self._store_ledger(ledger, X)
 
     def _store_ledger(self, ledger: Ledger, X: Any) -> None:
-        """Replace the ledger, of arguments that were checked; warn if that drops a calibration."""
+        """Replace the ledger, of arguments that were checked; a calibration stays."""
         if X is not None:
             self._dtype = checks.choose_dtype(X)
         before = vars(self).get("_scorer")
         self._scorer = GenerativeModel(self._assumption(self.n_features_in_, len(self.classes_)), ledger)
-        if before is not None:
-            warn_dropped(before.calibration, "Hint: calibrated(X, y) with all rows fits another")
+        if before is not None and before.calibration is not None:
+            self._keep_calibration(before.calibration)
+
+    def _keep_calibration(self, *found: Calibration | None) -> None:
+        """Give the model the calibration, of those of models that it was made of, that was fitted on more rows."""
+        classes, assumption = self.ledger_.schema.classes, self._scorer.assumption
+        log_prior = assumption.solve_log_prior(self._scorer.complete.rows)
+        kept = keep_calibration([(each, classes) for each in found], classes, log_prior)
+        self._scorer = self._scorer.with_maps(calibration=kept)
 
     def _matches_arguments(self, scorer: Scorer) -> bool:
         """Return whether the families are those of the arguments; these must be valid in a file, too."""

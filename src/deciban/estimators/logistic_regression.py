@@ -24,7 +24,7 @@ from deciban.linear.numeric_regression import LogisticSettings, Weights, fit_log
 from deciban.linear.penalty_choice import CHOICE_FOLDS
 from deciban.linear.solvers.logistic_objective import as_scores
 from deciban.scorer import Scorer
-from deciban.validation.splits import assign_by_content
+from deciban.validation.splits import StratifiedAssigner
 
 SOLVERS = {"lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"}
 
@@ -195,7 +195,7 @@ class LogisticRegression(FittedClassifier):
                 X = X.astype(self._dtype, copy=False)
             elif not is_tensor(X):
                 X = np.ascontiguousarray(X, dtype=self._dtype)
-            fold = assign_by_content([X], codes, weight, CHOICE_FOLDS) if settings.C == "auto" else None
+            fold = StratifiedAssigner(CHOICE_FOLDS).assign(codes) if settings.C == "auto" else None
             block = Block("moments", X.shape[1], checks.get_feature_names(self))
             with self._reword_errors(given):
                 self._scorer = fit_logistic_regression(

@@ -30,7 +30,7 @@ from deciban.scores import Explanation
 from deciban.scores.posterior import Finish
 from deciban.sources.arrow_cells import to_numbers
 from deciban.sources.arrow_sources import Frame
-from deciban.sources.source import open_source
+from deciban.sources.source import open_source, read_spread
 from deciban.text import Words
 from deciban.text.words import PRESETS
 from deciban.training.cell_styles import parse_cells
@@ -131,7 +131,7 @@ class NaiveBayes(GenerativeClassifier):
         """Return the columns with their roles, those of numbers perhaps undecided; InputError if all are skipped."""
         source = Frame(table)
         roles = {to_name(name): role for name, role in (self.roles or {}).items()}
-        columns = infer_roles(source, source.head(HEAD_ROWS), (), roles, self.numbers)
+        columns = infer_roles(source, read_spread(source, HEAD_ROWS), (), roles, self.numbers)
         countable = {column.name: column for column in columns if column.role == "countable"}
         cells = ((name, parse_cells(table[name], column)) for name, column in countable.items())
         columns = rule_out_counts(columns, [name for name, own in cells if (to_numbers(own, name) < 0).any()])

@@ -54,7 +54,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "prior_alpha": "The pseudo-count of each class, for the prior 'smoothed' only.",
     "priors": "The class prior: shares, or its name; None: 'empirical'.",
     "random_state": "The seed of random numbers.",
-    "roles": "The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.",
+    "roles": "The roles of columns, {'age': 'number'}; those of the others are inferred from some of the rows.",
     "shrinkage": "γ, the share by which covariances are drawn to the target; 'oas': estimated, 'loo': chosen.",
     "shrinkage_target": "Each column's pooled variance, or their mean (scikit-learn's); 'auto': the first, or 'loo'.",
     "solver": "Accepted for scikit-learn's sake; every solver finds the same weights.",

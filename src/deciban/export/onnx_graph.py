@@ -18,12 +18,15 @@ import numpy as np
 
 from deciban.errors import InputError
 from deciban.export.onnx_builder import Graph, Tensor, TensorProto, check_input_name
-from deciban.export.portable import Document, Term
+from deciban.export.portable import Document, Term, find_line
 from deciban.model.columns import split_levels
 from deciban.model.output_frames import to_labels
 from deciban.scores.calibration import MAX_LOG_ODDS
-from deciban.scores.gaussian_forms import MAX_EVIDENCE
 from deciban.scores.posterior import NEAR_ONE_LOG_PROBABILITY
+from deciban.spellings import spell_level
+
+EMPTY_LEVEL = "\0"
+"""The input that stands for the level '', which some tables have: an empty text is a missing value."""
 
 MAX_TABLE_COMBINATIONS = 1 << 22
 """Largest number of combinations of the levels of joined columns."""
@@ -154,8 +157,8 @@ class OnnxWriter:
             scores = g.where(g.constant(shares == 0), mixed, scores)
         weight = np.array([[term["weight"]] for term in terms])
         if (weight != 1).any():
-            weighted = g.call("Max", scores, -MAX_EVIDENCE) * weight
-            scores = g.where(g.constant(weight == 1), scores, weighted)
+            impossible = np.where(weight > 0, -np.inf, 0.0)
+            scores = g.where(g.call("Equal", scores, -np.inf), g.constant(impossible), scores * weight)
         offset = np.array([term["offset"] or [0.0] * self.K for term in terms])
         return self._sum_present(x, scores + offset if offset.any() else scores)
 
@@ -208,10 +211,19 @@ class OnnxWriter:
         scores = to_array(term["scores"])
         table = np.zeros((scores.shape[1] + 1, scores.shape[2] + 1, self.K))
         table[:-1, :-1] = np.moveaxis(scores, 0, -1)
-        parent = self._find_cell(term["parent"], term["parent_cells"])
-        code = parent * np.int64(table.shape[1]) + self._find_cell(term["feature"], term["cells"])
+        parent = self._find_pair_cell(term["parent"], term["parent_cells"])
+        code = parent * np.int64(table.shape[1]) + self._find_pair_cell(term["feature"], term["cells"])
         found = self.graph.call("Gather", table.reshape(-1, self.K), code, axis=0)
         return self.graph.call("Squeeze", found, np.array([1]))
+
+    def _find_pair_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
+        """Return the number of the cell of a number or level; one more than all other levels for an unseen one."""
+        term = next((term for term in self.document["terms"] if term.get("feature") == name), None)
+        if term is None or "levels" not in term:
+            return self._find_cell(name, cells)
+        place, n = {cell: v for v, cell in enumerate(cells)}, len(cells)
+        of_code = np.array([*(place.get(level, n) for level in term["levels"]), n + 1, n + 1], dtype=np.int64)
+        return self.graph.call("Gather", of_code, self._find_cell(name, term["levels"]), axis=0)
 
     def _find_cell(self, name: str, cells: Sequence[Any]) -> Tensor:
         """Return the number of the bin among n cuts, or of the level among n, rows × 1.
@@ -230,8 +242,9 @@ class OnnxWriter:
         """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
         g, x = self.graph, self.inputs[name]
         if not numeric:
-            codes = dict.fromkeys(["", *self.document["markers"]], missing)
-            codes |= {level: v for v, level in enumerate(levels) if level not in self.document["markers"]}
+            spelt = {text: v for v, level in enumerate(levels) for text in spell_level(level, levels)}
+            codes = spelt | dict.fromkeys(["", *self.document["markers"]], missing)
+            codes |= {EMPTY_LEVEL: spelt.get("", unseen)}
             keys, values = list(codes), list(codes.values())
             return g.call(
                 "LabelEncoder", x, domain="ai.onnx.ml", keys_strings=keys, values_int64s=values, default_int64=unseen
@@ -338,17 +351,14 @@ class OnnxWriter:
         g, c = self.graph, self.document["calibration"]
         if c is None:
             return claimed
-        match c["method"]:
-            case "temperature":
-                mapped = claimed * c["t"]
-            case "platt":
-                mapped = claimed * c["slope"] + np.array([c["bias"]])
-            case _:
-                mapped = self._apply_isotonic(claimed, c["curves"])
-        old, new = to_array(c["log_prior"]), to_array(self.document["log_prior"])
-        with np.errstate(invalid="ignore"):
-            shift = np.where(np.isneginf(old), 0.0, new - old)
-        moved = self._subtract_total(mapped) + shift[None, :]
+        old, new, line = to_array(c["log_prior"]), to_array(self.document["log_prior"]), find_line(self.document)
+        if line is None:
+            with np.errstate(invalid="ignore"):
+                shift = np.where(np.isneginf(old), 0.0, new - old)
+            moved = self._subtract_total(self._apply_isotonic(claimed, c["curves"])) + shift[None, :]
+        else:
+            scaled = claimed * line[0] if line[0] else g.where(g.is_nan(claimed), claimed, 0.0)
+            moved = scaled + to_array(line[1])[None, :]
         nothing = g.call("Equal", g.reduce("ReduceMax", moved, 1), -np.inf)
         return self._subtract_total(g.where(nothing, new[None, :], moved))
 

@@ -116,6 +116,19 @@ def list_character_classes() -> dict[str, str]:
     return found
 
 
+def find_line(document: Document) -> tuple[float, list[float | None]] | None:
+    """Return the slope and the constant of each class (None: −∞) of a linear calibration, under the present prior.
+
+    They map ln p(k|x) under the prior of the calibration. An isotonic map has none.
+    """
+    c = document["calibration"]
+    slope = c.get("t", c.get("slope"))
+    if slope is None:
+        return None
+    each = zip(document["log_prior"], c["log_prior"], c.get("bias", [0.0] * len(c["log_prior"])))
+    return slope, [None if new is None or old is None else new - slope * old + bias for new, old, bias in each]
+
+
 def describe_calibration(calibration: Calibration) -> dict[str, Any]:
     """Return a calibration map, and the class prior under which it was fitted."""
     described = {"method": calibration.method, "log_prior": to_list(calibration.log_prior)}

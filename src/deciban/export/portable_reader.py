@@ -138,7 +138,7 @@ def read_document(document: dict[str, Any], name: str = "document") -> ExportedM
     scorer = _read_scorer(section, layout, options)
     target_type = section.text("target_type", among=TARGET_TYPES)
     model = ExportedModel(section.text("target"), columns, options, scorer=scorer, target_type=target_type)
-    model.learner = section.text("learner", among=["bayes", *LEARNERS])
+    model.learner = section.text("learner", among=["bayes", "aode", *LEARNERS])
     return model
 
 

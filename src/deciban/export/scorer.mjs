@@ -1,7 +1,10 @@
 // Scores and explains rows by a model that deciban exported; docs/export-json.md describes the document.
 // A row is an object: numbers, texts, booleans, dates (a Date by its UTC fields, or ISO text) or null, by column.
-const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_EVIDENCE = 1e300, MAX_LOG_ODDS = 1e100;
-const MISSING_NUMBERS = new Set(["", "None", "-", "."]), BOOLEANS = [["true", "True", "TRUE"], ["false", "False", "FALSE"]];
+const DECIBAN = 10 / Math.LN10, LOG_2PI = Math.log(2 * Math.PI), MAX_LOG_ODDS = 1e100;
+const MISSING_NUMBERS = new Set(["", "None", "-", "."]), WORDS = [["true", "yes"], ["false", "no"]];
+const SHORT_WORDS = [["t", "y", "1", "1.0"], ["f", "n", "0", "0.0"]]; // truth values where every level is one
+const cases = (words) => words.flatMap((w) => [w, w[0].toUpperCase() + w.slice(1), w.toUpperCase()]);
+const LONG_TRUTHS = WORDS.map(cases), TRUTHS = LONG_TRUTHS.map((words, i) => [...words, ...cases(SHORT_WORDS[i])]);
 const PARTS = {
   month: (date) => String(date.getUTCMonth() + 1).padStart(2, "0"),
   weekday: (date) => ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][date.getUTCDay()],
@@ -12,9 +15,15 @@ const ISO = /^(?=\d)(?:(\d{4}-\d\d-\d\d)(?:[T ](?=\d)|$))?(?:(\d\d:\d\d)(:[0-5]\
 const finite = (numbers) => numbers.map((x) => (x === null ? -Infinity : x)); // null is −∞
 const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
 const greatest = (numbers) => numbers.reduce((a, b) => Math.max(a, b), -Infinity);
-const spell = (x) => // the texts that a level of a value may have, the likeliest first
-  [String(x), ...(typeof x === "number" ? [`${x}.0`] : BOOLEANS.find((each) => each.includes(String(x))) ?? [])];
-const product = (lists) => lists.reduce((heads, list) => heads.flatMap((head) => list.map((x) => [...head, x])), [[]]);
+const isFlag = (levels) => levels.every((level) => TRUTHS.some((words) => words.includes(level)));
+function findLevel(x, levels, flag) { // the level that a value stands for: its text, else the one of the same value
+  const text = String(x), stem = /^-?[0-9]+(\.0)?$/.test(text) ? text.replace(/\.0$/, "") : null;
+  if (levels.has(text)) return text;
+  const words = (flag ? TRUTHS : LONG_TRUTHS).find((each) => each.includes(text));
+  const known = (words ?? (stem === null ? [] : [stem, `${stem}.0`])).filter((each) => levels.has(each));
+  return new Set(known).size === 1 ? known[0] : text;
+}
+const split = (level) => level.split(" & ").map((part) => part.replace(/\\(.)/gs, "$1"));
 const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 const logSigmoid = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
 const logSumExp = (s, top = greatest(s)) => top === -Infinity ? top : top + Math.log(sum(s.map((x) => Math.exp(x - top))));
@@ -51,7 +60,8 @@ const SCORES = {
       const mixed = logSumExp(s.map((v, k) => v + Math.log(t.shares[k])));
       s = s.map((v, k) => (t.shares[k] === 0 ? mixed : v));
     }
-    return s.map((v, k) => (t.weight === 1 ? v : t.weight * Math.max(v, -MAX_EVIDENCE)) + (t.offset?.[k] ?? 0));
+    const weigh = (v) => (v > -Infinity || t.weight > 0 ? t.weight * v : 0);
+    return s.map((v, k) => weigh(v) + (t.offset?.[k] ?? 0));
   },
   poisson: (t, x) => t.rate.map((rate) => {
     const deviance = x * (Math.log(x > 0 ? x : 1) - Math.log(rate > 0 ? rate : 1)) - x + rate;
@@ -74,9 +84,14 @@ export class Model {
     this.logPrior = finite(document.log_prior);
     const old = finite((calibration ?? document).log_prior);
     this.intercept = old.map((p, k) => p + bias[k]);
+    this.slope = calibration?.t ?? calibration?.slope ?? 1; // of the evidence: the prior is not multiplied
+    this.lift = old.map((p) => (p === -Infinity ? p : (1 - this.slope) * p));
     this.shift = old.map((p, k) => (p === -Infinity ? 0 : this.logPrior[k] - p));
     const named = terms.filter((t) => t.levels ?? t.words);
     this.places = new Map(named.map((t) => [t, new Map((t.levels ?? t.words).map((name, i) => [name, i]))]));
+    this.levels = new Map(terms.filter((t) => t.levels).map((t) => [t, this.features.get(t.feature).columns.map((_, i, all) =>
+      new Set(t.levels.map((level) => (all.length > 1 ? split(level)[i] : level))))]));
+    this.flags = new Map([...this.levels].map(([t, columns]) => [t, columns.map((each) => isFlag([...each]))]));
   }
   number(name, row) { // NaN where it is missing
     const { columns: [column], minimum = -Infinity } = this.features.get(name), value = row[column], x = Number(value);
@@ -87,11 +102,13 @@ export class Model {
   }
   level(t, row) { // its place; −1 where it is unseen, NaN where it is missing
     const { columns, part, numeric } = this.features.get(t.feature), cells = columns.map((column) => row[column]);
-    if (cells.some((cell) => isMissing(cell) || this.markers.has(cell))) return NaN;
+    const isNone = (cell, i) => numeric?.[i] && typeof cell === "string" && MISSING_NUMBERS.has(cell.trim());
+    if (cells.some((cell, i) => isMissing(cell) || this.markers.has(cell) || isNone(cell, i))) return NaN;
     if (part) return this.places.get(t).get(PARTS[part](this.date(cells[0], columns[0]))) ?? -1;
-    const spellings = product(cells.map((cell, i) => spell(numeric[i] ? Number(cell) : cell)));
-    const join = (each) => (each.length > 1 ? each.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : each[0]);
-    const place = spellings.map((each) => this.places.get(t).get(join(each))).find((v) => v !== undefined) ?? -1;
+    const read = (cell, i) => (numeric[i] && !Number.isNaN(Number(cell)) ? Number(cell) : cell);
+    const found = cells.map((cell, i) => findLevel(read(cell, i), this.levels.get(t)[i], this.flags.get(t)[i]));
+    const name = found.length > 1 ? found.map((s) => s.replace(/[\\&]/g, "\\$&")).join(" & ") : found[0];
+    const place = this.places.get(t).get(name) ?? -1;
     if (place >= 0 || this.document.unseen !== "error") return place;
     throw new RangeError(`column ${columns} holds ${cells}, which was never seen in training`);
   }
@@ -138,11 +155,11 @@ export class Model {
     const top = greatest(each.map((p) => p.plain)), least = t.bound ? top - t.bound * have.length : -Infinity;
     return each.map((p) => ({ ...p, whole: Math.max(p.plain, least) }));
   }
-  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing
+  cell(name, cells, row) { // the number of the cell of a feature; NaN where it is missing or unseen
     const levels = this.terms.find((t) => t.kind === "levels" && t.feature === name);
     const x = levels ? this.level(levels, row) : this.number(name, row);
     const place = levels ? cells.indexOf(levels.levels[x]) : cells.filter((cut) => cut <= x).length;
-    return Number.isNaN(x) ? x : place < 0 ? cells.length : place;
+    return Number.isNaN(x) || (levels && x < 0) ? NaN : place < 0 ? cells.length : place;
   }
   score(t, row) { // of each class; 0 for a missing value
     const { kind, feature } = t, zeros = this.classes.map(() => 0);
@@ -158,13 +175,10 @@ export class Model {
     const joint = this.intercept.map((b, k) => b + sum(terms.map((s) => s[k])));
     const claimed = normalise(greatest(joint) === -Infinity ? this.intercept : joint);
     if (!c) return claimed;
-    const map = {
-      temperature: (s) => c.t * s,
-      platt: (s, k) => c.slope * s + c.bias[k],
-      isotonic: (_, k) => logSigmoid(claimed.length > 2 ? interpolate(logOdds(claimed, k), c.curves[k])
-        : (k ? 1 : -1) * interpolate(logOdds(claimed, 1), c.curves[0])),
-    }[c.method];
-    const moved = normalise(claimed.map(map)).map((s, k) => s + this.shift[k]);
+    const line = (s, k) => (this.slope ? this.slope * s : 0) + (c.bias?.[k] ?? 0) + this.lift[k];
+    const bend = (_, k) => logSigmoid(claimed.length > 2 ? interpolate(logOdds(claimed, k), c.curves[k])
+      : (k ? 1 : -1) * interpolate(logOdds(claimed, 1), c.curves[0]));
+    const moved = normalise(claimed.map(c.curves ? bend : line)).map((s, k) => s + this.shift[k]);
     return normalise(greatest(moved) === -Infinity ? this.logPrior : moved);
   }
   predict(row) { // the most probable class, its probability, and all probabilities in the order of `classes`
@@ -192,14 +206,18 @@ export class Model {
       const s = this.score(t, row);
       add(t.kind === "constant" ? extras : found, t.feature ?? t.name, s[k] - s[l]);
       if (t.kind === "text") words.push(...this.words(t, row).map(({ word, scores }) =>
-        ({ column: t.feature, word, decibans: (scores[k] - scores[l]) * DECIBAN * (c?.t ?? 1) })));
+        ({ column: t.feature, word, decibans: (scores[k] - scores[l]) * DECIBAN })));
     }
-    const list = (map) => [...map].map(([name, value]) => ({ name, decibans: value * (c?.t ?? 1) * DECIBAN }));
-    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0), moved = this.shift[k] - this.shift[l];
-    const prior = ((c?.t ?? 1) * (this.logPrior[k] - this.logPrior[l] - moved) + moved) * DECIBAN;
-    const added = prior + sum([...evidence, ...others].map((x) => x.decibans)), isLinear = !c || c.t !== undefined;
-    const total = isLinear ? added : (post[k] - post[l]) * DECIBAN; // NaN where both classes are impossible
-    if (!isLinear) others.push({ name: "calibration", decibans: total - added });
+    const prior = (this.logPrior[k] - this.logPrior[l]) * DECIBAN, odds = (post[k] - post[l]) * DECIBAN;
+    const claimed = DECIBAN * (sum([...found.values()]) + sum([...extras.values()])), ratio = (odds - prior) / claimed;
+    const factor = !c?.curves ? this.slope : Number.isFinite(ratio) ? Math.min(Math.max(ratio, 0), 1) : 1;
+    const scale = (x) => (factor ? factor * x : 0);
+    const list = (map) => [...map].map(([name, value]) => ({ name, decibans: scale(value * DECIBAN) }));
+    const evidence = list(found), others = list(extras).filter((x) => x.decibans !== 0);
+    for (const each of words) each.decibans = scale(each.decibans);
+    const added = prior + sum([...evidence, ...others].map((x) => x.decibans)), isPlain = !c || c.t !== undefined;
+    const total = isPlain ? added : odds; // NaN where both classes are impossible
+    if (!isPlain) others.push({ name: "calibration", decibans: total - added });
     return { for: this.classes[k], against: this.classes[l], prior, evidence, extras: others, words, total };
   }
 }

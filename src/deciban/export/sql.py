@@ -14,7 +14,7 @@ from typing import Any
 from deciban.errors import InputError, did_you_mean
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Document, Term
-from deciban.export.sql_calibration import IMPOSSIBLE_SCORE, calibrate
+from deciban.export.sql_calibration import IMPOSSIBLE_SCORE, calibrate, find_evidence_factor
 from deciban.export.sql_expressions import CASE_SENSITIVE_DIALECTS, DIALECTS, Dialect, Expression, Speller, Terms, exp
 from deciban.export.sql_joint import JointTerm
 from deciban.export.sql_levels import LevelTerm
@@ -96,14 +96,15 @@ class Query:
     def build(self) -> exp.Select:
         """Return the whole query."""
         scores = self._rule_out(self._add_scores())
-        scores = calibrate(self.document, self.steps, self.speller, scores)
+        claimed = scores
+        scores = calibrate(self.document, self.steps, self.speller, claimed)
         top = self.steps.let({"deciban_top": self.speller.greatest(scores)})[0]
         below = self.steps.let({f"deciban_d{k}": e.minus(score, top) for k, score in enumerate(scores)})
         odds = self.steps.let({f"deciban_o{k}": self.speller.exp(d) for k, d in enumerate(below)})
         total = self.steps.let({"deciban_total": e.sum_of(odds)})[0]
         values = self._list_results(below, odds, total)
         if self.options.evidence:
-            values += self._list_evidence(below)
+            values += self._list_evidence(below, claimed)
         names = name_results(self.document, self.options)
         keys = [e.column(name) for name in self.options.keys]
         return self.steps.finish([*keys, *(e.alias(value, name) for value, name in zip(values, names))])
@@ -275,29 +276,33 @@ class Query:
         scores = [e.when((e.negate(refused), d)) for d in below]
         return [prediction, e.divide(e.number(1.0), total), *shares, *scores]
 
-    def _list_evidence(self, below: Sequence[Expression]) -> list[Expression]:
+    def _list_evidence(self, below: Sequence[Expression], claimed: Sequence[Expression]) -> list[Expression]:
         """Return the evidence of each feature in decibans, for one class against another, and their log-odds.
 
-        It is NULL in rows with a value that is impossible in a class.
+        It is NULL in rows with a value that is impossible in one of these two.
         """
         if self.K < 2:
             raise InputError("evidence compares two classes, and this model has one")
         pair = self.options.pair
-        pick = self._pick_best(below) if pair is None else self._pick_pair(*pair)
-        factor = DECIBAN * (self.calibration or {}).get("t", 1.0)
-        possible = [e.negate(e.is_one(e.column(f"deciban_i{k}"))) for k in sorted(self.impossible)]
+        pick = self._pick_best(below) if pair is None else lambda each: [each[k] for k in pair]
+        priors = [
+            [e.number(IMPOSSIBLE_SCORE if p is None else p) for p in document["log_prior"]]
+            for document in (self.document, self.calibration or self.document)
+        ]
+        gains = [e.minus(*(e.minus(*pick(each)) for each in both)) for both in zip((below, claimed), priors)]
+        factor = e.multiply(e.number(DECIBAN), find_evidence_factor(self.document, gains, self.speller))
+        factor = self.steps.let({"deciban_f": factor})[0]
+        flags = [e.column(f"deciban_i{k}") if k in self.impossible else e.number(0.0) for k in range(self.K)]
+        possible = [e.compare(flag, exp.EQ, e.number(0.0)) for flag in pick(flags)] if self.impossible else []
         values = []
         for j in range(len(self.written)):
-            value = e.multiply(e.number(factor), pick([e.or_zero(self.evidence.get((j, k))) for k in range(self.K)]))
+            terms = [e.or_zero(self.evidence.get((j, k))) for k in range(self.K)]
+            value = e.multiply(factor, e.minus(*pick(terms)))
             values.append(e.when((e.join_conditions(possible, exp.And), value)) if possible else value)
-        return [*values, e.multiply(e.number(DECIBAN), pick(below))]
+        return [*values, e.multiply(e.number(DECIBAN), e.minus(*pick(below)))]
 
-    def _pick_pair(self, k: int, l: int) -> Callable[[Sequence[Expression]], Expression]:
-        """Return the function that contrasts two given classes."""
-        return lambda each: e.minus(each[k], each[l])
-
-    def _pick_best(self, below: Sequence[Expression]) -> Callable[[Sequence[Expression]], Expression]:
-        """Return the function that contrasts the two most probable classes of each row."""
+    def _pick_best(self, below: Sequence[Expression]) -> Callable[[Sequence[Expression]], list[Expression]]:
+        """Return the function that picks the items of the two most probable classes of each row."""
         first = self.steps.let({"deciban_w": _find_first(below, e.number(0.0))})[0]
         rest = {
             f"deciban_q{k}": e.when((e.compare(first, exp.EQ, e.integer(k)), e.number(BELOW_ALL_SCORES)), otherwise=d)
@@ -307,12 +312,11 @@ class Query:
         best = self.steps.let({"deciban_b": self.speller.greatest(others)})[0]
         second = self.steps.let({"deciban_v": _find_first(others, best)})[0]
 
-        def pick(each: Sequence[Expression]) -> Expression:
-            chosen = [
+        def pick(each: Sequence[Expression]) -> list[Expression]:
+            return [
                 e.when(*((e.compare(which, exp.EQ, e.integer(k)), item) for k, item in enumerate(each)))
                 for which in (first, second)
             ]
-            return e.minus(chosen[0], chosen[1])
 
         return pick
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deciban.export import sql_expressions as e
-from deciban.export.portable import Document
+from deciban.export.portable import Document, find_line
 from deciban.export.sql_expressions import Expression, Speller, Terms, exp
 from deciban.export.sql_steps import QuerySteps
 
@@ -22,19 +22,29 @@ def calibrate(
     if calibration is None:
         return list(scores)
     mapped: Terms
-    match calibration["method"]:
-        case "temperature":
-            mapped = [e.scale(calibration["t"], score) for score in scores]
-        case "platt":
-            each = zip(scores, calibration["bias"])
-            mapped = [e.add(e.scale(calibration["slope"], score), e.constant(bias)) for score, bias in each]
-        case _:
-            mapped = _apply_isotonic(calibration["curves"], steps, speller, scores)
+    line = find_line(document)
+    if line is None:
+        mapped, shifts = _apply_isotonic(calibration["curves"], steps, speller, scores), _find_shift(document)
+    else:
+        mapped, shifts = [e.multiply(e.number(line[0]), score) for score in scores], line[1]
     moved = {
         f"deciban_c{k}": e.number(IMPOSSIBLE_SCORE) if shift is None else e.sum_of([score, e.constant(shift)])
-        for k, (score, shift) in enumerate(zip(mapped, _find_shift(document)))
+        for k, (score, shift) in enumerate(zip(mapped, shifts))
     }
     return steps.let(moved)
+
+
+def find_evidence_factor(document: Document, gains: Sequence[Expression], speller: Speller) -> Expression:
+    """Return the factor of all evidence: the slope of a linear map, and of an isotonic one a number from 0 to 1.
+
+    `gains` are the log-odds less those of the prior, calibrated and before calibration.
+    """
+    line = None if document["calibration"] is None else find_line(document)
+    if line is not None or document["calibration"] is None:
+        return e.number(1.0 if line is None else line[0])
+    gain, claimed = gains
+    ratio = speller.least(speller.greatest([e.divide(gain, claimed), e.number(0.0)]), e.number(1.0))
+    return e.when((e.compare(claimed, exp.EQ, e.number(0.0)), e.number(1.0)), otherwise=ratio)
 
 
 def _find_shift(document: Document) -> list[float | None]:

@@ -10,17 +10,15 @@ from typing import Any
 
 from deciban.export import sql_expressions as e
 from deciban.export.portable import Term
-from deciban.export.sql_expressions import MAX_CASE_BRANCHES, Expression, Speller, Terms, exp
+from deciban.export.sql_expressions import MAX_CASE_BRANCHES, Branch, Expression, Speller, Terms, exp
 from deciban.export.sql_numbers import contrast_scores
 from deciban.export.sql_steps import QuerySteps
 from deciban.model.columns import split_levels
-from deciban.sources.arrow_cells import BOOLEAN_SPELLINGS, DATE_PARTS
+from deciban.sources.arrow_cells import DATE_PARTS
+from deciban.spellings import spell_level
 
-BOOLEAN_WORDS = {
-    **dict.fromkeys(("true", "yes", "y", "t"), "true"),
-    **dict.fromkeys(("false", "no", "n", "f"), "false"),
-}
-"""Words that databases read as Booleans, and the text of each as a Boolean."""
+MAX_LISTED_SPELLINGS = 2
+"""The number of texts of a level up to which combinations are listed by each of them."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,24 @@ class LevelTerm:
         columns = [e.column(name) for name in self.feature["columns"]]
         if "part" in self.feature:
             return [self.speller.date_part(columns[0], self.feature["part"])]
-        kinds = zip(columns, self.feature["numeric"])
-        return [self.speller.to_double(c) if numeric else exp.cast(c, "text") for c, numeric in kinds]
+        return [self._read(column, i) for i, column in enumerate(columns)]
+
+    def _read(self, column: Expression, i: int) -> Expression:
+        """Return a column as text or double, with one spelling of each truth value where they would be too many."""
+        numeric, texts = self.feature["numeric"][i], exp.cast(column, "text")
+        branches: list[Branch] = [
+            (
+                e.is_in(texts, [e.text(text) for text in spellings]),
+                e.number(float(level)) if numeric else e.text(level),
+            )
+            for level, spellings in (self._spellings_by_column[i] if self.levels else {}).items()
+            if len(spellings) > MAX_LISTED_SPELLINGS and (numeric or len(self.feature["numeric"]) > 1)
+        ]
+        if not branches:
+            return self.speller.to_double(column) if numeric else texts
+        is_typed = self.speller.dialect != "sqlite"  # PostgreSQL casts no Boolean to a number
+        other = self.speller.to_double(texts if is_typed else column) if numeric else texts
+        return e.when(*branches, otherwise=other)
 
     def _spell(self, level: str) -> list[list[Expression]]:
         """Return the spellings of a level as literals, each a list with one literal per column."""
@@ -69,8 +83,8 @@ class LevelTerm:
             return [[e.integer(DATE_PARTS[part].index(level) + (part == "month"))]]
         numeric = self.feature["numeric"]
         spellings = [
-            [part] if is_number else spell_level(part, known)
-            for part, known, is_number in zip(self._split(level), self._levels_by_column, numeric)
+            [part] if is_number or (len(numeric) > 1 and len(known[part]) > MAX_LISTED_SPELLINGS) else known[part]
+            for part, known, is_number in zip(self._split(level), self._spellings_by_column, numeric)
         ]
         return [
             [e.number(float(p)) if is_number else e.text(p) for p, is_number in zip(parts, numeric)]
@@ -82,8 +96,10 @@ class LevelTerm:
         return split_levels(level) if len(self.feature["numeric"]) > 1 else [level]
 
     @cached_property
-    def _levels_by_column(self) -> list[list[str]]:
-        return [list(dict.fromkeys(column)) for column in zip(*map(self._split, self.levels))]
+    def _spellings_by_column(self) -> list[dict[str, list[str]]]:
+        """The texts of each level of each column."""
+        columns = [dict.fromkeys(column) for column in zip(*map(self._split, self.levels))]
+        return [{level: spell_level(level, known) for level in known} for known in columns]
 
     def match(self, wanted: Sequence[str]) -> Expression:
         """Return the SQL condition that the level is one of `wanted`."""
@@ -179,32 +195,12 @@ class LevelTerm:
         """Return the SQL expression of the index in `cells`, the levels that a table of pairs counts separately.
 
         It is read from the joined column, or computed by a CASE: len(cells) for other levels, len(cells) + 1 where
-        the level is missing.
+        the level is missing or not known.
         """
-        other, missing = e.integer(len(cells)), (self.is_missing(), e.integer(len(cells) + 1))
+        unseen = e.integer(len(cells) + 1)
         if joined is not None:
-            return exp.Coalesce(this=joined, expressions=[e.when(missing, otherwise=other)])
+            return exp.Coalesce(this=joined, expressions=[unseen])
         known = [(self.match([cell]), e.integer(n)) for n, cell in enumerate(cells) if cell in self.known]
-        return e.when(missing, *known, otherwise=other)
-
-
-def spell_level(level: str, levels: Sequence[str]) -> list[str]:
-    """Return the texts that a database may have for a level: also 1.0 for 1, 1 for 1.0, True for TRUE, true for yes.
-
-    Databases that read CSV files, DuckDB for instance, take yes and no for Booleans. A spelling of a Boolean that is
-    no level is the first of those that are, as in `other_spellings`.
-
-    >>> spell_level("1", ["1", "2"]), spell_level("True", ["True", "False"]), spell_level("a", ["a"])
-    (['1', '1.0'], ['True', 'true', 'TRUE'], ['a'])
-    >>> spell_level("no", ["no", "yes"]), spell_level("y", ["y", "yes"])
-    (['no', 'false'], ['y'])
-    """
-    stem, spellings = level.removesuffix(".0"), BOOLEAN_SPELLINGS.get(level, ())
-    if stem.removeprefix("-").isdecimal() and stem.isascii():
-        spellings = [f"{level}.0" if stem == level else stem]
-    elif spellings:
-        spellings = spellings if level == next(each for each in spellings if each in levels) else ()
-    elif (meaning := BOOLEAN_WORDS.get(level.lower())) is not None:
-        is_only = [BOOLEAN_WORDS.get(each.lower()) for each in levels].count(meaning) == 1
-        spellings = [meaning] if is_only else []
-    return [level, *(each for each in spellings if each not in levels)]
+        others = [level for level in self.known if level not in cells]
+        rest = [(self.match(others), e.integer(len(cells)))] if others else []
+        return e.when(*known, *rest, otherwise=unseen) if known or rest else unseen

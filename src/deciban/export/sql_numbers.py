@@ -188,18 +188,26 @@ class NumberTerms:
             if flag:
                 nonzero = e.compare(x, exp.NEQ, e.number(0.0))
                 self.rule_out(k, e.join_conditions([self.is_valid(feature), nonzero], exp.And))
+        weights = [weight - term["weights"][r] for weight in term["weights"]]
         out: Terms = []
+        inside = self._drop_tiny(x, ZERO_SHARE / max(map(abs, weights))) if any(weights) else x
         for k in range(self.K):
-            weight, offset = term["weights"][k] - term["weights"][r], offsets[k] - offsets[r]
+            weight, offset = weights[k], offsets[k] - offsets[r]
             if weight == 0 and offset == 0:
                 out.append(None)
                 continue
-            branches = [(e.between(x, low, high), e.sum_of([e.scale(weight, x), e.constant(offset)]))]
+            branches = [(e.between(x, low, high), e.sum_of([e.scale(weight, inside), e.constant(offset)]))]
             if term["limits"] is not None:
                 branches.append((e.between(x, least, low), e.number(weight * low + offset)))
                 branches.append((e.between(x, high, most), e.number(weight * high + offset)))
             out.append(self.guard(feature, *branches))
         return out
+
+    def _drop_tiny(self, x: Expression, tiny: float) -> Expression:
+        """Return a number, 0 where it is next to zero in PostgreSQL, which reports a product that underflows."""
+        if self.speller.dialect != "postgres":
+            return x
+        return e.when((e.between(x, -tiny, tiny), e.number(0.0)), otherwise=x)
 
     def find_bin(self, feature: dict[str, Any], cuts: Sequence[float]) -> Expression:
         """Return the number of the bin that a number is in, one more than the last where it is missing; NULL where it

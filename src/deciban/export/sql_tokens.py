@@ -44,7 +44,10 @@ def join_tokens(
     for k in written:
         total: Expression = exp.Sum(this=e.multiply(value, e.column(f"{name}_w{k}")))
         sums.append(e.alias(total if norm is None else e.divide(total, norm), f"{name}_s{k}"))
-    row, source = e.column(ROW), exp.Table(this=e.name_to_identifier(table))
+    source: Expression = exp.Table(this=e.name_to_identifier(table))
+    row = e.column(ROW)
+    if words["values"] != "counts" or norm is not None:
+        source = _add_counts(source, name)
     select = exp.Select(expressions=[e.alias(row, f"{name}_row"), *sums]).from_(source)
     select = select.join(
         exp.to_table(f"{name}_words"), on=e.compare(e.column(TOKEN), exp.EQ, e.column(f"{name}_token"))
@@ -56,6 +59,13 @@ def join_tokens(
         exp.Coalesce(this=e.column(f"{name}_s{k}"), expressions=[zero]) if k in written else None
         for k in range(len(weights))
     ]
+
+
+def _add_counts(table: Expression, name: str) -> Expression:
+    """Return the table with one line for each token of a row: it may have one for each time that a token occurs."""
+    columns = [e.column(ROW), e.column(TOKEN), e.alias(exp.Sum(this=e.column(COUNT)), COUNT)]
+    select = exp.Select(expressions=columns).from_(table).group_by(e.column(ROW), e.column(TOKEN))
+    return select.subquery(f"{name}_tokens")
 
 
 def _contrast_weights(term: Term, reference: int) -> list[list[float]]:

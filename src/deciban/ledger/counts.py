@@ -22,6 +22,7 @@ from deciban.ledger.statistic import (
     compute_offsets,
     place_classes,
     rows_by_class,
+    scale_classes,
     subtract_checked,
 )
 
@@ -185,8 +186,9 @@ class Tallies(Statistic):
 
         return self._from_keys(keys, subtract_checked(a, b, "count", locate), weight)
 
-    def __mul__(self, factor: float) -> Self:
-        return self._from_keys(self.keys(), self.total * factor, self.weight * factor)
+    def __mul__(self, factor: float | Array) -> Self:
+        of_entry = factor[self.class_code] if isinstance(factor, np.ndarray) else factor
+        return self._from_keys(self.keys(), scale_classes(self.total, of_entry), scale_classes(self.weight, factor))
 
     def keep_entries_of(self, other: "Tallies") -> Self:
         """Return the tallies without entries that `other` lacks: they are the rounding of sums that cancelled."""
@@ -309,7 +311,7 @@ class Bags(Statistic):
         occurrences = occurrences.keep_entries_of(documents)
         return type(self)(occurrences, _share_arrays(documents, occurrences))
 
-    def __mul__(self, factor: float) -> Self:
+    def __mul__(self, factor: float | Array) -> Self:
         return self._map_tallies(lambda tallies: tallies * factor)
 
     def __eq__(self, other: object) -> bool:

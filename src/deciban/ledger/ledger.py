@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from typing import Any, Self, cast
 
@@ -40,6 +41,8 @@ class Ledger:
         The weight of the rows of each class.
     parts : tuple of Statistic
         One statistic for each block of the schema.
+    squares : array
+        The sum of the squared weights of the rows of each class, of survey weights; else zeros.
 
     Examples
     --------
@@ -52,6 +55,11 @@ class Ledger:
     schema: Schema
     rows: Array
     parts: tuple[Statistic, ...]
+    squares: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.squares is None:
+            object.__setattr__(self, "squares", np.zeros_like(self.rows))
 
     @property
     def n_rows(self) -> float:
@@ -64,7 +72,7 @@ class Ledger:
         schema, a, b = _align(self, other)
         with np.errstate(over="ignore", invalid="ignore"):
             parts = tuple(x + y for x, y in map(_dense_if_mixed, a.parts, b.parts))
-            return type(self)(schema, a.rows + b.rows, parts)._refuse_overflow()
+            return type(self)(schema, a.rows + b.rows, parts, a.squares + b.squares)._refuse_overflow()
 
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, Ledger):
@@ -108,7 +116,7 @@ class Ledger:
     def _with_blocks(self, pairs: Sequence[tuple[Block, Statistic]]) -> Self:
         """Return the ledger with these blocks and statistics in place of its own; the classes stay."""
         schema = Schema(self.schema.classes, tuple(block for block, _ in pairs))
-        return type(self)(schema, self.rows, tuple(part for _, part in pairs))
+        return replace(self, schema=schema, parts=tuple(part for _, part in pairs))
 
     def __mul__(self, factor: float) -> Self:
         if not isinstance(factor, (int, float, np.integer, np.floating)):
@@ -117,12 +125,35 @@ class Ledger:
             raise InputError(f"a ledger can be scaled by a finite factor ≥ 0, not by {factor!r}")
         f = float(factor)
         with np.errstate(over="ignore", invalid="ignore"):
-            return type(self)(self.schema, self.rows * f, tuple(part * f for part in self.parts))._refuse_overflow()
+            parts = tuple(part * f for part in self.parts)
+            return type(self)(self.schema, self.rows * f, parts, self.squares * f)._refuse_overflow()
+
+    @property
+    def mean_weight(self) -> float:
+        """Σw²/Σw of survey weights, else 1: weights divided by it sum to Kish's effective number of rows (1965)."""
+        return float(self.squares.sum() / self.n_rows) if self.squares.any() else 1.0
+
+    @property
+    def n_effective(self) -> float:
+        """The weight of all rows; of survey weights Kish's effective number of rows."""
+        return self.n_rows / self.mean_weight
+
+    @cached_property
+    def effective(self) -> Self:
+        """The ledger by which a model is solved: of survey weights the statistics of each class in effective rows.
+
+        Those of class k are multiplied by Σw/Σw² of its rows. The rows of the classes, from which the prior follows,
+        are divided by `mean_weight`, so that their shares stay.
+        """
+        if not self.squares.any():
+            return self
+        factor = self.rows / np.where(self.squares > 0, self.squares, 1.0)
+        return type(self)(self.schema, self.rows / self.mean_weight, tuple(part * factor for part in self.parts))
 
     def _refuse_overflow(self) -> Self:
         """Return this ledger; refuse it unless all its sums are finite."""
-        for part in self.parts:
-            for name, array in part.arrays().items():
+        for arrays in ({"squared weights": self.squares}, *(part.arrays() for part in self.parts)):
+            for name, array in arrays.items():
                 if array.dtype.kind == "f" and not np.isfinite(array).all():
                     raise InputError(
                         f"the {name} would be too large (a double holds up to 1.8e308). Nothing was changed. "
@@ -138,6 +169,7 @@ class Ledger:
             isinstance(other, Ledger)
             and self.schema == other.schema
             and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.squares, other.squares)
             and all(a == b for a, b in map(_dense_if_mixed, self.parts, other.parts))
         )
 
@@ -179,6 +211,11 @@ def _names_in_errors(schema: Schema, block: Block | None) -> Iterator[None]:
 
 def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
     """Return the united schema, and both ledgers in it."""
+    if a.n_rows and b.n_rows and a.squares.any() != b.squares.any():
+        raise InputError(
+            "survey weights and counts of rows have no common unit: their ledgers do not add. Nothing was changed. "
+            "Hint: learn both with --survey-weights (survey_weights=), or both without"
+        )
     if a.schema == b.schema:
         return a.schema, a, b
     schema, move_a, move_b = unite_schemas(a.schema, b.schema)
@@ -188,18 +225,20 @@ def _align(a: Ledger, b: Ledger) -> tuple[Schema, Ledger, Ledger]:
 def _move(ledger: Any, schema: Schema, move: SchemaMapping) -> Any:
     """Return the ledger in another schema, given the mapping into it."""
     parts = tuple(move.apply(i, part) for i, part in enumerate(ledger.parts))
-    return type(ledger)(schema, place_classes(ledger.rows, move.classes, move.n_classes), parts)
+    rows, squares = (place_classes(own, move.classes, move.n_classes) for own in (ledger.rows, ledger.squares))
+    return type(ledger)(schema, rows, parts, squares)
 
 
 def _subtract(a: Any, b: Ledger) -> Any:
     """Subtract b from a, both of one schema; a refusal names class and feature."""
     with _names_in_errors(a.schema, None):
         rows = subtract_checked(a.rows, b.rows, "weight")
+        squares = subtract_checked(a.squares, b.squares, "squared weight")
     pairs, parts = list(map(_dense_if_mixed, a.parts, b.parts)), []
     for block, (x, y) in zip(a.schema.blocks, pairs):
         with _names_in_errors(a.schema, block), np.errstate(over="ignore", invalid="ignore"):
             parts.append(x - y)
-    left = type(a)(a.schema, rows, tuple(parts))._refuse_overflow()
+    left = type(a)(a.schema, rows, tuple(parts), squares)._refuse_overflow()
     for block, (before, _), part in zip(a.schema.blocks, pairs, parts):
         _warn_of_lost_digits(a.schema, block, before, part)
     return left

@@ -108,7 +108,8 @@ class CentredStatistic(Statistic):
         """The mean in two parts."""
         return Pair(self.mean, self.rest)
 
-    def __mul__(self, factor: float) -> Self:
+    def __mul__(self, factor: float | Array) -> Self:
+        factor = np.reshape(factor, (-1, *[1] * (self.mean.ndim - 1)))
         weight = self.weight_pair.scale(factor)
         kept = weight.high != 0
         mean, squares = self.mean_pair.where(kept), self.squares.scale(factor).where(kept)

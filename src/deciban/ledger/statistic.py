@@ -19,6 +19,9 @@ never learned are subtracted."""
 LEFTOVER_FRACTION = 1e-12
 """A remainder of a fractional weight below this fraction of the weight is rounding and is set to zero."""
 
+EFFECTIVE_BITS = 40
+"""Counts in effective rows are rounded to this many bits: the unit of survey weights breaks no tie, moves no cut."""
+
 MAX_SQUARABLE = 1e150
 """Numbers up to this magnitude have squares, and sums of squares, that do not overflow a double."""
 
@@ -83,8 +86,8 @@ class Statistic(ABC):
         """Return the sums of these classes alone, in this order, trimmed."""
         return self._change_classes(lambda array: array[index]).trim()
 
-    def __mul__(self, factor: float) -> Self:
-        return self._change_classes(lambda array: array * factor).trim()
+    def __mul__(self, factor: float | Array) -> Self:
+        return self._change_classes(lambda array: scale_classes(array, factor)).trim()
 
     def _change_classes(self, change: Callable[[Array], Array]) -> Self:
         """Return the statistic with each array changed whose first axis is the class."""
@@ -195,6 +198,19 @@ def divide(numerator: Array, denominator: Array, otherwise: Array | float = 0.0)
         return np.asarray(numerator / denominator)
     out = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), otherwise, dtype=np.float64)
     return np.divide(numerator, denominator, out=out, where=denominator != 0)
+
+
+def scale_classes(array: Array, factor: float | Array) -> Array:
+    """Return an array times a factor, or times one for each class, its first axis; those are effective rows."""
+    if isinstance(factor, np.ndarray):
+        return round_effective(array * factor.reshape(-1, *[1] * (array.ndim - 1)))
+    return array * factor
+
+
+def round_effective(rows: Array) -> Array:
+    """Return counts in effective rows to `EFFECTIVE_BITS` bits."""
+    mantissa, exponent = np.frexp(rows)
+    return np.ldexp(np.rint(np.ldexp(mantissa, EFFECTIVE_BITS)), exponent - EFFECTIVE_BITS)
 
 
 def place_classes(rows: Array, index: NDArray[np.intp], n_classes: int) -> Array:

@@ -26,7 +26,6 @@ from deciban._typing import Array, Codes
 from deciban.families.count_families import Multinomial
 from deciban.generative import GenerativeModel
 from deciban.ledger import Counts
-from deciban.ledger.hashing import hash_row_numbers
 from deciban.ledger.statistic import divide
 from deciban.linear.fitted_model import Account, FittedModel, Setting
 from deciban.linear.penalty_choice import (
@@ -37,7 +36,7 @@ from deciban.linear.penalty_choice import (
     choose_C_by_folds,
     compute_fold_losses,
     is_clearly_lower,
-    sample_lowest_hashes,
+    sample_choice_rows,
     select_choice_folds,
 )
 from deciban.linear.solvers.logistic import LogisticFit, Shared, Sparse, fit_parts
@@ -298,28 +297,12 @@ def choose_smoothing(
 def sample_choice_documents(rows: WordRows) -> NDArray[np.intp]:
     """Return the indices, ascending, of the documents by which smoothing and n-grams are chosen: fewer of long ones.
 
-    They are sampled by their content, so that the order of documents has no effect; some more are of classes rare
-    among them.
+    They are always the same, by their numbers; some more are of classes rare among them.
     """
     n, M = len(rows.codes), count_scores(rows.n_classes)
     wanted = MAX_CHOICE_PRODUCTS * n // max(rows.counted.nnz * M, 1)
     max_rows = min(max(wanted, MIN_SAMPLE_DOCUMENTS), MAX_CHOICE_DOCUMENTS)
-    return np.arange(n) if n <= max_rows else sample_lowest_hashes(hash_documents(rows), rows.codes, max_rows)
-
-
-def hash_documents(rows: WordRows) -> NDArray[np.uint64]:
-    """Return a hash of each document by its words alone, and of the copies of one by their order of class and weight.
-
-    Without the latter, a sample of the lowest hashes would have all copies of a few documents.
-    """
-    content = rows.counted @ hash_row_numbers(np.arange(rows.counted.shape[1])).astype(np.float64)
-    order = np.lexsort((rows.weights, rows.codes, content))
-    ordered = content[order]
-    first = np.flatnonzero(np.diff(ordered, prepend=np.nan) != 0)
-    copy = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
-    out = np.empty(len(order), dtype=np.uint64)
-    out[order] = hash_row_numbers(hash_row_numbers(ordered.view(np.int64)).view(np.int64) + copy)
-    return out
+    return sample_choice_rows(rows.codes, max_rows)
 
 
 def _prepare_folds(

@@ -120,7 +120,7 @@ def select_choice_folds(rows: FoldedRows, max_folds: int | None) -> tuple[NDArra
     The folds are the first `max_folds` (None: all), without those of no row. Of many rows a sample is used; rows of
     classes that one fold alone has are in no fold.
     """
-    index = sample_choice_rows(rows.codes)
+    index = sample_choice_rows(rows.codes, MAX_PENALTY_ROWS)
     rows = rows if len(index) == len(rows.codes) else rows.take(index)
     rows = rows._replace(fold=exclude_single_fold_classes(rows.codes, rows.fold))
     return index, rows, np.unique(rows.fold[rows.fold >= 0]).tolist()[:max_folds]
@@ -146,23 +146,18 @@ def is_clearly_lower(losses: Array, others: Array) -> bool:
     return len(gain) > 1 and bool(gain.sum() > STANDARD_ERRORS * np.sqrt(len(gain)) * gain.std())
 
 
-def sample_choice_rows(codes: Codes) -> NDArray[np.intp]:
-    """Return the indices of `MAX_PENALTY_ROWS` rows, always the same, and some more of classes rare among them."""
-    return sample_lowest_hashes(hash_row_numbers(np.arange(len(codes))), codes, MAX_PENALTY_ROWS)
+def sample_choice_rows(codes: Codes, max_rows: int) -> NDArray[np.intp]:
+    """Return the indices, ascending, of `max_rows` rows, always the same, and of some more of rare classes.
 
+    A class with fewer than `CHOICE_FOLDS` rows among them has that many of its rows, or all it has.
 
-def sample_lowest_hashes(hashes: NDArray[np.uint64], codes: Codes, max_rows: int) -> NDArray[np.intp]:
-    """Return the indices, ascending, of the `max_rows` rows of lowest hashes, and of some more of rare classes.
-
-    A class with fewer than `CHOICE_FOLDS` rows among them has that many of its rows of lowest hashes, or all it has.
-
-    >>> sample_lowest_hashes(np.arange(8, dtype=np.uint64), np.array([0, 0, 0, 0, 0, 0, 0, 1]), 6).tolist()
-    [0, 1, 2, 3, 4, 5, 7]
+    >>> sample_choice_rows(np.array([0, 0, 0, 0, 0, 0, 0, 1]), 6).tolist()
+    [0, 1, 2, 3, 4, 6, 7]
     """
     n = len(codes)
     if n <= max_rows:
         return np.arange(n)
-    order, counts = np.argsort(hashes, kind="stable"), np.bincount(codes)
+    order, counts = np.argsort(hash_row_numbers(np.arange(n)), kind="stable"), np.bincount(codes)
     by_class = order[np.argsort(codes[order], kind="stable")]
     place = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.unique(np.concatenate([order[:max_rows], by_class[place < CHOICE_FOLDS]]))

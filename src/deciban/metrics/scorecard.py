@@ -139,6 +139,14 @@ class Scorecard:
         """The weight of all rows."""
         return float(self.confusion.sum() + self.unknown.sum())
 
+    def in_effective_rows(self) -> Self:
+        """Return the scorecard with survey weights that sum to the effective number of rows (Kish 1965)."""
+        f, sample = self.weight / (float(self.squares[0]) or 1.0), self.score_sample
+        if sample is not None:
+            sample = replace(sample, parts=tuple(replace(part, weight=part.weight * f) for part in sample.parts))
+        sums = self.confusion * f, self.unknown * f, self.losses * f, self.bins * f, self.squares * f**2
+        return type(self)(*sums, self.rows, sample)
+
     def report(self, classes: Sequence[Any], measured: str = "") -> Report:
         """Return the report on the rows; `measured` says how they were evaluated. InputError for no row of weight."""
         n = self.weight

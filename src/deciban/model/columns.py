@@ -87,8 +87,8 @@ class Column:
     note: str = field(default="", compare=False)
     numeric: bool = False
     cells: tuple[float, ...] | tuple[str, ...] = ()
-    has_open_parts: bool = field(default=False, compare=False)
-    """Whether all rows are to decide which parts of a date there are."""
+    is_open: bool = field(default=False, compare=False)
+    """Whether all rows are to decide which parts of a date there are, or whether a skipped column has values."""
 
     @property
     def reading(self) -> ColumnReading:
@@ -231,7 +231,12 @@ class Layout:
     @property
     def open_dates(self) -> tuple[str, ...]:
         """The names of the dates whose span may decide whether their month is a feature."""
-        return tuple(column.name for column in self.columns if column.has_open_parts and "month" in column.parts)
+        return tuple(column.name for column in self.columns if column.is_open and "month" in column.parts)
+
+    @property
+    def empty_columns(self) -> tuple[str, ...]:
+        """The names of the columns that are skipped because no row that was looked at has a value."""
+        return tuple(column.name for column in self.columns if column.is_open and column.role == "skip")
 
     def readings(self) -> dict[str, ColumnReading]:
         """Return how each column that is not skipped is read from a file without types."""

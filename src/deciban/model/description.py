@@ -179,7 +179,7 @@ class Description:
 def describe_model(model: Model) -> Description:
     """Return the description of a model; only the strongest features have summaries, so that it is quick for many."""
     naive, ledger = model._naive.unsolved(), model.ledger
-    n, prior = ledger.rows.tolist(), model._scorer.solved.prior.tolist()
+    n, prior = (ledger.rows / ledger.mean_weight).tolist(), model._scorer.solved.prior.tolist()
     weights = _list_feature_weights(model)
     with np.errstate(all="ignore"):  # of numbers beyond 1e150 the strengths are infinite or unknown
         strongest = _rank_features(model, naive, weights)
@@ -188,7 +188,7 @@ def describe_model(model: Model) -> Description:
         tuple(ClassShare(*share) for share in zip(model.classes, n, prior)),
         model.origin.rows_read,
         model.origin.rows_without_class,
-        ledger.n_rows,
+        ledger.n_effective,
         model.n_parameters if model.account else naive.n_parameters,
         tuple(_describe_column(model, column, weights) for column in model.columns),
         strongest,
@@ -205,7 +205,7 @@ def _list_feature_weights(model: Model) -> dict[str, Array]:
         if kind == "pairs":  # the features are counted in their own blocks
             continue
         own = part.moments.weight if isinstance(part, Scatter) else part.weight  # type: ignore[attr-defined]
-        weight = np.broadcast_to(own, (K, len(features)))
+        weight = np.broadcast_to(own / model.ledger.mean_weight, (K, len(features)))
         found |= {feature.name: weight[:, j] for j, feature in enumerate(features)}
     return found
 
@@ -214,7 +214,7 @@ def _describe_column(model: Model, column: Column, weights: dict[str, Array]) ->
     features = column.modelled_features
     if not features:
         return ColumnNote(column.name, column.role, column.reason, None, None)
-    rows, n = float(weights[features[0].name].sum()), model.ledger.n_rows
+    rows, n = float(weights[features[0].name].sum()), model.ledger.n_effective
     parent = model.structure.get(column.name)
     if model.learner == "aode" and column.cells:
         parent = "each other column"

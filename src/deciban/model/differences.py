@@ -86,6 +86,7 @@ def describe_options(model: Model) -> dict[str, Any]:
             if getattr(options, name) is not None
         },
         "unseen": options.unseen,
+        **({"weights": "survey weights"} if options.survey_weights else {}),
         "most_levels": options.most_levels,
         **({"texts": options.words.reading} if model._layout.texts else {}),
         "prior": options.prior.kind if shares is None else dict(zip(map(str, model.classes), map(float, shares))),

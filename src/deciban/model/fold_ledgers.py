@@ -1,6 +1,7 @@
 """Ledgers of several folds as one: class and fold are one label, so that one pass and one sum serve all folds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -19,8 +20,8 @@ def split_by_fold(ledger: Ledger, schema: Schema, n_folds: int) -> list[Ledger]:
     """Return the ledger of each fold, with this schema, from one in which class k of fold f is class k·F + f."""
     index = np.arange(len(schema.classes)) * n_folds
     return [
-        Ledger(schema, ledger.rows[index + f], tuple(part.take_classes(index + f) for part in ledger.parts))
-        for f in range(n_folds)
+        Ledger(schema, ledger.rows[own], tuple(part.take_classes(own) for part in ledger.parts), ledger.squares[own])
+        for own in (index + f for f in range(n_folds))
     ]
 
 
@@ -32,7 +33,8 @@ def split_joined_folds(ledger: Ledger, n_folds: int) -> tuple[Ledger, list[Ledge
     places, n = np.array([code[label] * n_folds + fold for label, fold in pairs]), len(names) * n_folds
     if not np.array_equal(places, np.arange(n)):  # some classes may be absent from some folds
         parts = tuple(part.map_classes(places, n) for part in ledger.parts)
-        ledger = Ledger(ledger.schema, place_classes(ledger.rows, places, n), parts)
+        rows, squares = (place_classes(own, places, n) for own in (ledger.rows, ledger.squares))
+        ledger = Ledger(ledger.schema, rows, parts, squares)
     folds = split_by_fold(ledger, Schema(tuple(names), ledger.schema.blocks), n_folds)
     return _add_folds(folds, ledger.parts), folds
 
@@ -48,4 +50,4 @@ def _add_folds(folds: Sequence[Ledger], by_fold: Sequence[Statistic]) -> Ledger:
     n = len(by_fold) - len(texts)
     without_texts: list[Sequence[int] | None] = [*[None] * n, *[[]] * len(texts)]
     dense = reduce(lambda a, b: a + b, (fold.choose(without_texts) for fold in folds))
-    return Ledger(folds[0].schema, dense.rows, (*dense.parts, *texts))
+    return replace(dense, schema=folds[0].schema, parts=(*dense.parts, *texts))

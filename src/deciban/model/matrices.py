@@ -93,7 +93,7 @@ class Matrices:
         return [*dense, *([self._convert_text(i, text, batches)] for i, text in enumerate(self.layout.texts))]
 
     def _find_cells(self, feature: Feature, read: Mapping[tuple[bool, str], NDArray[Any]]) -> NDArray[np.int16]:
-        """Return the cell of each row's number or level, −1 where it is missing; see `Column.cells`."""
+        """Return the cell of each row's number or level, −1 for a missing or unseen one; see `Column.cells`."""
         cells, codes = self.layout.cells[feature.column], read.get((True, feature.name))
         if codes is None:
             numbers = read[False, feature.name]
@@ -104,7 +104,7 @@ class Matrices:
         place = {name: v for v, name in enumerate(cells)}
         names = next(names for own, names in zip(self.layout.levels, self.names) if own.name == feature.name)
         of_code = [place.get(name, len(cells)) for name in names.list]
-        return np.array([*of_code, len(cells), -1], dtype=np.int16)[codes]
+        return np.array([*of_code, -1, -1], dtype=np.int16)[codes]
 
     def _convert_text(self, i: int, feature: Feature, batches: Sequence[Any]) -> Any:
         """Return the documents of a column, or with vocabularies the matrix of their words."""
@@ -165,14 +165,12 @@ def stack_rows(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else csr_array(vstack(parts, format="csr"))
 
 
-def check_columns(
-    source: Source, wanted: Mapping[str, ColumnReading], allow_missing: bool
-) -> dict[str, ColumnReading]:
-    """Return the wanted columns that the source has, read as their cells are written (`adapt_readings`).
+def check_columns(source: Source, layout: Layout, allow_missing: bool) -> dict[str, ColumnReading]:
+    """Return the columns of a layout that the source has, read as their cells are written (`adapt_readings`).
 
     A source without one of them is refused, unless that is allowed.
     """
-    present = set(source.columns)
+    wanted, present = layout.readings(), set(source.columns)
     absent = [name for name in wanted if name not in present]
     if absent and not allow_missing:
         more = f" (nor {format_count(len(absent) - 1, 'other')})" if len(absent) > 1 else ""
@@ -181,7 +179,8 @@ def check_columns(
             f"{did_you_mean(absent[0], source.columns) or '.'} "
             f"Hint: --allow-missing-columns (allow_missing_columns=True) treats it as missing"
         )
-    return adapt_readings(source, {name: reading for name, reading in wanted.items() if name in present})
+    flags = {column.name for column in layout.columns if column.role == "flag" and column.numeric}
+    return adapt_readings(source, {name: how for name, how in wanted.items() if name in present}, flags)
 
 
 def invalid_cell_error(bad: engines.InvalidValueError, layout: Layout, parts: Sequence[Any]) -> Exception:

@@ -184,7 +184,7 @@ class Model(ModelAlgebra):
         Values that were never learned are refused where `unseen="error"`; else `monitor` counts them, or a warning
         follows the last block.
         """
-        wanted = check_columns(source, self._layout.readings(), allow_missing_columns)
+        wanted = check_columns(source, self._layout, allow_missing_columns)
         watch = monitor or self._make_unseen_monitor(numbers=self.origin.extremes is not None)
         source, matrices = hide_markers(self, source), self._make_matrices()
         for batches in row_blocks(source, wanted, self._layout):

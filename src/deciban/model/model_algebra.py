@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
-from deciban.errors import InputError, warn_caller
+from deciban.errors import InputError
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
 from deciban.linear.fitted_model import FittedModel
 from deciban.model.columns import Column, Layout
 from deciban.model.model_options import (
-    LIKE_HINT,
     Options,
     Origin,
     check_compatible,
@@ -27,7 +26,7 @@ from deciban.model.model_options import (
 from deciban.model.summarise_table import Progress, TableSummariser
 from deciban.model.table_summaries import SummaryPlan, TableSummary
 from deciban.result import RenamedAttributes
-from deciban.scores.calibration import Calibration, warn_dropped
+from deciban.scores.calibration import Calibration, keep_calibration
 from deciban.sources.distributed import distributed_base
 from deciban.sources.source import FileOptions, open_source
 
@@ -72,13 +71,15 @@ class ModelAlgebra(RenamedAttributes):
         """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
         rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading), spark))
+        survey = self.options.survey_weights
         if distributed_base(rows) is not None:
             needs, words = self._scorer.assumption.needs, self.options.words
-            return SummaryPlan(self._layout, needs, self.target, self.weights, words=words).summarise_all(rows)
+            plan = SummaryPlan(self._layout, needs, self.target, self.weights, words=words, survey=survey)
+            return plan.summarise_all(rows)
         classes, levels = [str(label) for label in self._scorer.outline.classes], self._scorer.level_names
         summariser = TableSummariser(
             self._layout, self._scorer.assumption.needs, self.target, self.weights,
-            known_classes=classes, known_levels=levels, words=self.options.words,
+            known_classes=classes, known_levels=levels, words=self.options.words, survey=survey,
         )  # fmt: skip
         for _ in summariser.read(rows, progress):
             pass
@@ -93,7 +94,7 @@ class ModelAlgebra(RenamedAttributes):
         spark: Any = None,
         **reading: Any,
     ) -> Self:
-        """Learn more rows; the model becomes the one that training on all rows, with these roles, would give.
+        """Learn more rows; the model becomes the one that training on all rows, with its schema, would give.
 
         >>> import deciban
         >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
@@ -110,11 +111,13 @@ class ModelAlgebra(RenamedAttributes):
         sql: str | None = None,
         progress: Progress | None = None,
         spark: Any = None,
+        exact: bool = False,
         **reading: Any,
     ) -> Self:
-        """Unlearn rows: the model becomes the one that it would be had they never been learned.
+        """Unlearn rows: the model becomes the one that training without them, with its schema, would give.
 
-        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused.
+        Whether these very rows were learned cannot be known from sums; rows that cannot have been are refused. A
+        calibration stays, in which the rows had a part; `exact` drops it.
 
         >>> import deciban
         >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
@@ -122,7 +125,10 @@ class ModelAlgebra(RenamedAttributes):
         >>> model.forget({"sweet": [1], "fruit": ["lemon"]}).ledger.rows.tolist()
         [2.0, 3.0]
         """
-        return self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
+        self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
+        if exact:
+            self._scorer = self._scorer.with_maps(calibration=None)
+        return self
 
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser | TableSummary) -> Self:
         """Add rows to this model, or subtract them from it, in place; return the model."""
@@ -136,8 +142,11 @@ class ModelAlgebra(RenamedAttributes):
             if isinstance(model._scorer, FittedModel):
                 model._scorer.refuse_sums(what)
 
-    def _replace_ledger(self, ledger: Ledger) -> None:
-        """Replace the ledger; drop held-out results and, with a warning, a calibration. Given priors must fit it."""
+    def _replace_ledger(self, ledger: Ledger, *others: ModelAlgebra) -> None:
+        """Replace the ledger; drop held-out results. Given priors must fit it.
+
+        The calibration is that of this model or of the others, whichever was fitted on more rows.
+        """
         given = self.options.prior.given
         if given is not None and len(given) != len(ledger.rows):
             raise InputError(
@@ -145,44 +154,30 @@ class ModelAlgebra(RenamedAttributes):
                 f"Hint: with_priors('empirical') first"
             )
         scorer = GenerativeModel(self.options.assumption(self._layout), ledger)
-        warn_dropped(self.calibration, "Hint: train on all rows, which calibrates again")
-        self._scorer, self.held_out, self._quality = scorer, None, None
+        kept = keep_calibration(
+            [(each.calibration, each.ledger.schema.classes) for each in (self, *others)],
+            ledger.schema.classes, scorer.assumption.solve_log_prior(scorer.complete.rows),
+        )  # fmt: skip
+        self._scorer, self.held_out, self._quality = scorer.with_maps(calibration=kept), None, None
         self.__dict__.pop("_labels", None)
 
-    def _copy_with(self, ledger: Ledger) -> Self:
-        """Return a copy with another ledger, without held-out results and calibration."""
+    def _copy_with(self, ledger: Ledger, *others: ModelAlgebra) -> Self:
+        """Return a copy with another ledger, without held-out results; see `_replace_ledger`."""
         new = copy.copy(self)
-        new._replace_ledger(ledger)
+        new._replace_ledger(ledger, *others)
         return new
 
     def _combine(self, operation: Callable[[Any, Any], Any], other: Self, what: str) -> Self:
-        """Return the sum or difference of two models; refuse models that differ, and models with fitted weights.
-
-        Models whose dependence was counted on different cells lose it, with a warning.
-        """
+        """Return the sum or difference of two models; refuse models that differ, and models with fitted weights."""
         if not isinstance(other, ModelAlgebra):
             return NotImplemented
         self._need_sums(what, other)
         check_compatible(self, other)
-        if self._layout.cells != other._layout.cells:
-            warn_caller(
-                "the dependence between columns is dropped: the two models have not counted it on the same cells. "
-                + LIKE_HINT
-            )
-            return self._without_cells()._combine(operation, other._without_cells(), what)
-        new = self._copy_with(operation(self.ledger, other.ledger))
+        others = (other,) if operation is operator.add else ()
+        new = self._copy_with(operation(self.ledger, other.ledger), *others)
         new.columns = combine_formats(self.columns, other.columns)
         new._layout = Layout(new.columns)
         new.origin = self.origin.combine(operation, other.origin)
-        return new
-
-    def _without_cells(self) -> Self:
-        """Return the model without the dependence between its columns."""
-        kept: list[Sequence[int] | None] = [[] if kind == "pairs" else None for kind, _ in self._layout.blocks]
-        new = copy.copy(self)
-        new.columns = tuple(replace(column, cells=()) for column in self.columns)
-        new._layout = Layout(new.columns)
-        new._replace_ledger(self.ledger.choose(kept))
         return new
 
     def __add__(self, other: Self) -> Self:

@@ -23,6 +23,7 @@ from deciban.model.learned_rows import LearnedRows
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.markers import WithoutMarkers
 from deciban.sources.source import Source
+from deciban.spellings import find_level
 from deciban.text import Words
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Options:
     """γ of mixed covariances, chosen with λ; None: not shrunk."""
     dependence: Dependence = "forest"
     """How columns with cells depend on each other."""
+    survey_weights: bool = False
+    """Whether the weights of rows are survey weights, which have no unit; else they are counts of rows."""
 
     def __post_init__(self) -> None:
         for name in ("alpha", "parameter_prior"):
@@ -159,7 +162,8 @@ def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:
         return ClassPrior(given)  # type: ignore[arg-type]
     try:
         shares = dict(given) if hasattr(given, "items") else dict(zip(classes, given, strict=True))
-        named = {format_label(label): float(share) for label, share in shares.items()}
+        names = [str(label) for label in classes]
+        named = {find_level(format_label(label), names): float(share) for label, share in shares.items()}
     except (TypeError, ValueError):
         raise InputError(
             f"a prior is a name, or a share for each of the {len(classes)} classes; not {given!r}"
@@ -221,7 +225,7 @@ def hide_markers(model: ModelAlgebra, source: Source) -> Source:
 
 
 def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
-    """Refuse two models that differ in target, roles or options, naming the first difference; not in cells."""
+    """Refuse two models that differ in target, roles, options or dependence, naming the first difference."""
     if a.target != b.target:
         raise SchemaError(f"the two models have different targets: {a.target!r} and {b.target!r}")
     for name in (*a.roles, *b.roles):
@@ -237,6 +241,11 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
         if x != y:
             x, y = map(_name_dependence, (a, b)) if name == "dependence" else map(repr, (x, y))
             raise SchemaError(f"the two models differ in {name}: {x} and {y}. {LIKE_HINT}")
+    if a._layout.cells != b._layout.cells:
+        raise SchemaError(
+            f"the two models have not counted the dependence between columns on the same cells, so it would be lost. "
+            f"{LIKE_HINT}"
+        )
 
 
 def _name_dependence(model: ModelAlgebra) -> str:

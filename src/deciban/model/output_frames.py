@@ -74,7 +74,7 @@ def predict_source(
 ) -> Any:
     """Return the predictions of all rows of a source in its type of object; see `Model.predict`."""
     rows = open_rows(model, source, sql, reading)
-    check_columns(rows, model._layout.readings(), allow_missing)
+    check_columns(rows, model._layout, allow_missing)
     if distributed_base(rows) is not None:
         return score_parts(model, rows, ScoreTask(wanted, allow_missing, rule, reject_novel), reading.get("keep"))
     labels = model._labels

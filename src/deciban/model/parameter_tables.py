@@ -269,7 +269,7 @@ def _find_features(model: Model, name: str) -> tuple[str, tuple[Feature, ...]]:
 
 def find_prior_parameters(model: Model) -> PriorParameters:
     """Return the rows of each class and the class prior."""
-    n = model.ledger.rows[:, None]
+    n = model.ledger.effective.rows[:, None]
     total = np.full_like(n, n.sum())
     prior = model._scorer.solved.prior[:, None]
     figures = {"count": n, "total": total, "prior_ml": divide(n, total, np.nan), "prior": prior}

@@ -43,6 +43,10 @@ MIN_LOG_PRODUCT = -690.0
 """ln of the product below which it is computed by logarithms: doubles end near e to the power of −708."""
 
 
+BIAS = "bias"
+"""The name of the factor of fitted constants."""
+
+
 class Factor(NamedTuple):
     """A factor of the products of all classes: what it is of, its formula in each class, and its logarithms."""
 
@@ -89,8 +93,10 @@ class PosteriorArithmetic:
 
     @property
     def probability(self) -> Array:
-        """The product of each class, divided by the sum of all; the prior where all are 0."""
-        scores = self.factors[0].logs if self.is_impossible else self.log_products
+        """The product of each class, divided by the sum of all; of the prior and the constants where all are 0."""
+        constants = [self.factors[0], *(f for f in self.factors[1:2] if f.column is None and f.what == BIAS)]
+        start = np.sum([factor.logs for factor in constants], axis=0)
+        scores = start if self.is_impossible else self.log_products
         return np.asarray(np.exp(normalise(scores[None]))[0])
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,7 +185,7 @@ class ArithmeticWriter:
         """Return the constants of fitted scores as one factor; naive Bayes has none."""
         logs = np.zeros(self.n_classes) if self.solved.bias is None else self.solved.bias
         logs = logs + sum(self._score(b, _keep_cells(part, [])) for b, part in enumerate(parts))
-        return [Factor("bias", None, None, _format_powers(logs), logs)] if logs.any() else []
+        return [Factor(BIAS, None, None, _format_powers(logs), logs)] if logs.any() else []
 
     def _score(self, block: int, X: Any) -> Array:
         """Return the score of each class of one row of a block."""

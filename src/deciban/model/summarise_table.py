@@ -1,5 +1,6 @@
 """Summarising a table in one pass: blocks of rows are counted into ledgers, one for each fold."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban import engines
+from deciban._lazy import pc
 from deciban._typing import Array
-from deciban.errors import InputError, RowError, list_names
+from deciban.errors import InputError, RowError, list_names, warn_caller
+from deciban.formatting import format_count
 from deciban.ledger import Bags, Block, Ledger, Needs, Schema, Statistic, Vocabulary
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.ledger import concatenate_features
@@ -86,6 +89,8 @@ class TableSummariser:
     known_classes: Sequence[str] = ()
     known_levels: Sequence[Sequence[str]] | None = None
     words: Words = field(default_factory=Words)
+    survey: bool = False
+    """Whether the weights are survey weights, of which the squares are summed too."""
     sampler: RowSampler | None = None
     """The sampler of the rows that are counted, where a sample is to be sent to another process."""
     classes: LevelEncoder = field(init=False)
@@ -95,9 +100,12 @@ class TableSummariser:
     hasher: RowHasher = field(init=False)
     sums: list[Statistic] | None = None
     rows: Array = field(default_factory=lambda: np.zeros(0))
+    squares: Array = field(default_factory=lambda: np.zeros(0))
     n_read: int = 0
     n_without_class: int = 0
     n_learned: int = 0
+    late_values: Counter[str] = field(default_factory=Counter)
+    """The number of values of columns that were taken for empty ones, if there are any."""
     marker_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The number of cells that were read as missing for each text, such as `?`, by column."""
 
@@ -115,7 +123,9 @@ class TableSummariser:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
-        blocks = row_blocks(source, self._check_required_columns(source), self.layout)
+        wanted = {**self._check_required_columns(source)}
+        wanted |= dict.fromkeys(self.layout.empty_columns, "as it is")
+        blocks = row_blocks(source, wanted, self.layout)
         for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):
                 self._count(rows)
@@ -123,12 +133,17 @@ class TableSummariser:
                 progress(self.n_read)
             yield rows
         self.marker_counts = source.all_counts() if isinstance(source, WithoutMarkers) else {}
+        for name, n in self.late_values.items():
+            warn_caller(
+                f"{format_count(n, 'value')} of column {name!r} left out: it has none among the rows by which roles "
+                f"are inferred. Hint: {role_hint(name, 'ROLE')}"
+            )
 
     def _check_required_columns(self, source: Source) -> Mapping[str, ColumnReading]:
         for what, name in (("target", self.target), ("weights", self.weights)):
             if name is not None:
                 check_column(source, name, f" for the {what}")
-        return check_columns(source, self.layout.readings(), False) | choose_label_readings(self.target, self.weights)
+        return check_columns(source, self.layout, False) | choose_label_readings(self.target, self.weights)
 
     def _encode(self, batches: Sequence[Any]) -> Rows:
         """Return the rows of a block that have a class and a weight.
@@ -138,6 +153,8 @@ class TableSummariser:
         codes = np.concatenate([self.classes.encode(batch.column(self.target)) for batch in batches])
         if self.declared is not None and (codes == len(self.declared)).any():
             self._refuse_class(batches, codes)
+        for name in self.layout.empty_columns:
+            self.late_values[name] += sum(pc.sum(batch.column(name).is_valid()).as_py() or 0 for batch in batches)
         number = np.arange(self.n_read, self.n_read + len(codes))
         weight = None if self.weights is None else row_weights(batches, self.weights, self.n_read)
         self.n_read += len(codes)
@@ -178,7 +195,11 @@ class TableSummariser:
             assert rows.fold is not None
             codes = codes * np.int32(self.n_folds) + rows.fold
         weight = np.bincount(codes, weights=rows.weight, minlength=K)
-        self.rows = np.concatenate([self.rows, np.zeros(K - len(self.rows))]) + weight
+        self.rows = np.pad(self.rows, (0, K - len(self.rows))) + weight
+        self.squares = np.pad(self.squares, (0, K - len(self.squares)))
+        if self.survey and rows.weight is not None:
+            with np.errstate(over="ignore"):  # refused in `ledger_by_fold`
+                self.squares += np.bincount(codes, weights=rows.weight**2, minlength=K)
         parts = self._summarise_blocks(rows, codes, K)
         if self.sums is not None:  # classes that were met later are empty so far
             sums = (a if a.n_classes == K else a.map_classes(np.arange(a.n_classes), K) for a in self.sums)
@@ -234,7 +255,8 @@ class TableSummariser:
         self.sums = [
             reduce(lambda a, b: a + b, (p.take_classes(np.arange(f, K * F, F)) for f in range(F))) for p in self.sums
         ]
-        self.rows, self.n_folds = self.rows.reshape(K, F).sum(axis=1), 1
+        self.rows, self.squares = (sums.reshape(K, F).sum(axis=1) for sums in (self.rows, self.squares))
+        self.n_folds = 1
 
     def origin(self) -> Origin:
         """Return the origin of a model of these rows, without the time and the name of the source."""
@@ -264,6 +286,8 @@ class TableSummariser:
         names = {self.classes.list[k]: k for k in known}
         labels = sort_classes(names)
         index = np.array([names[label] * F + f for label in labels for f in range(F)], dtype=np.intp)
+        if self.survey and not (np.isfinite(self.squares) & (self.squares > 0))[self.rows > 0].all():
+            raise InputError(f"survey weights of {self.weights!r} have squares beyond a double. Hint: rescale them")
         texts = []
         while self.word_counters:
             vocabulary, bags = self.word_counters.pop(0).bags(len(self.rows))  # frees the counter's memory
@@ -273,7 +297,8 @@ class TableSummariser:
         if (levels := self.layout.block_index("levels")) is not None:
             dense[levels] = dense[levels].map_levels(ranks, [int((rank >= 0).sum()) for rank in ranks])
         schema = self._make_schema([join_fold(str(label), f) for label in labels for f in range(F)], texts)
-        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)))
+        squares = self.squares[index] if self.survey else None
+        return Ledger(schema, self.rows[index], (*dense, *(bags for _, bags in texts)), squares)  # type: ignore[arg-type]
 
     def _list_levels(self) -> list[list[str]]:
         """Return the sorted names of the levels that have any weight, for each feature that has levels."""

@@ -33,6 +33,7 @@ from deciban.scores.explanation import (
 )
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.source import Source
+from deciban.spellings import find_level
 from deciban.text import Finder
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def find_class_pair(model: Model, classes: tuple[Any, Any]) -> tuple[int, int]:
     """Return the indices of two classes given by name; refuse unknown and equal ones."""
     known = {str(label): k for k, label in enumerate(model._scorer.outline.classes)}
     try:
-        first, second = (format_label(label) for label in classes)
+        first, second = (find_level(format_label(label), known) for label in classes)
     except (TypeError, ValueError):
         raise InputError(f"classes must name two classes, (for, against), not {classes!r}") from None
     for label in (first, second):

@@ -71,7 +71,7 @@ class TableSummary:
             return replace(self, n_folds=1)
         total, _ = self.total_and_folds
         schema = Schema(tuple(join_fold(str(label), 0) for label in total.schema.classes), total.schema.blocks)
-        return replace(self, ledger=Ledger(schema, total.rows, total.parts), n_folds=1)
+        return replace(self, ledger=replace(total, schema=schema), n_folds=1)
 
 
 def merge_summaries(a: TableSummary, b: TableSummary, size: SampleSize = NO_SAMPLE) -> TableSummary:
@@ -97,13 +97,14 @@ class SummaryPlan:
     declared: Sequence[str] | None = None
     words: Words = field(default_factory=Words)
     size: SampleSize = NO_SAMPLE
+    survey: bool = False
 
     def summarise(self, part: Source, number: int) -> TableSummary:
         """Return the summary of the rows of one part."""
         summariser = TableSummariser(
             self.layout, self.needs, self.target, self.weights, self.n_folds,
             partial(_assign_folds, number, self.n_folds) if self.n_folds > 1 else None, self.declared,
-            words=self.words,
+            words=self.words, survey=self.survey,
             sampler=RowSampler(number, self.size.of_part()) if self.size.rows else None,
         )  # fmt: skip
         summariser.hasher.max_rows = MAX_HASHED_PART_ROWS

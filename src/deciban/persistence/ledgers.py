@@ -28,6 +28,8 @@ from deciban.persistence.section import MAX_EXACT_INTEGER, MAX_NUMBER, Shape
 def write_ledger(ledger: Ledger, verify: bool = True) -> Section:
     """Return the section of a ledger; refuse one that could not be read again, unless `verify` is false."""
     section = Section().add("schema", write_schema(ledger.schema)).put("rows", ledger.rows)
+    if ledger.squares.any():
+        section.put("squares", ledger.squares)
     statistics = []
     for part in ledger.parts:
         arrays = {name: a for name, a in part.arrays().items() if name not in OPTIONAL_ARRAYS or a.any()}
@@ -49,7 +51,9 @@ def read_ledger(section: Section, eager: bool = True) -> Ledger:
     if len(parts) != len(schema.blocks):
         section.refuse(f"there are {len(parts)} statistics for {len(schema.blocks)} blocks of features")
     rows = _read_weights(section, "rows", (K,))
-    return Ledger(schema, rows, tuple(_read_statistic(part, block, K) for part, block in zip(parts, schema.blocks)))
+    squares = _read_weights(section, "squares", (K,)) if section.has("squares") else None
+    statistics = tuple(_read_statistic(part, block, K) for part, block in zip(parts, schema.blocks))
+    return Ledger(schema, rows, statistics, squares)  # type: ignore[arg-type]
 
 
 def read_classes(schema: Section) -> tuple[Label, ...]:

@@ -23,7 +23,7 @@ MIN_POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 """The smallest number above zero."""
 
 MIN_SLOPE, MAX_SLOPE = 1e-9, 1e9
-"""Bounds of a temperature and of the slope of a Platt map."""
+"""Bounds of the slope of a Platt map; a temperature may be 0."""
 
 MAX_BIAS_NATS = 1e9
 """Largest bias of a calibration map, in nats."""
@@ -241,6 +241,8 @@ def write_calibration(calibration: Calibration) -> Section:
         case Isotonic(start, claimed, true):
             section.put("start", start).put("claimed", claimed).put("true", true)
     section.put("rows", calibration.rows)
+    if calibration.is_former:
+        section.put("former", True)
     if np.isfinite([calibration.before, calibration.after]).all():
         section.put("before", calibration.before).put("after", calibration.after)
     read_calibration(section, len(calibration.log_prior))
@@ -257,14 +259,16 @@ def read_calibration(section: Section, K: int) -> Calibration:
         section.refuse("every class has prior probability 0")
     losses = [section.number(name, minimum=0) for name in ("before", "after") if section.has(name)]
     rows = section.integer("rows")
-    return Calibration(calibration_map, log_prior, rows, *(losses if len(losses) == 2 else ()))
+    former = section.has("former") and section.flag("former")
+    before, after = losses if len(losses) == 2 else (np.nan, np.nan)
+    return Calibration(calibration_map, log_prior, rows, before, after, former)
 
 
 def _read_map(section: Section, K: int) -> CalibrationMap:
     """Read the map of a calibration by its method."""
     match section.text("method", among=["temperature", "platt", "isotonic"]):
         case "temperature":
-            return Temperature(section.number("t", minimum=MIN_SLOPE, maximum=MAX_SLOPE))
+            return Temperature(section.number("t", minimum=0.0, maximum=MAX_SLOPE))
         case "platt":
             bias = section.floats("bias", (K,), minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
             return Platt(section.number("slope", minimum=MIN_SLOPE, maximum=MAX_SLOPE), bias)
@@ -274,7 +278,7 @@ def _read_map(section: Section, K: int) -> CalibrationMap:
 
 def _read_isotonic(section: Section, K: int) -> Isotonic:
     claimed = section.floats("claimed", (None,), minimum=-MAX_LOG_ODDS, maximum=MAX_LOG_ODDS)
-    true = section.floats("true", (len(claimed),), minimum=-MAX_BIAS_NATS, maximum=MAX_BIAS_NATS)
+    true = section.floats("true", (len(claimed),), minimum=-MAX_LOG_ODDS, maximum=MAX_LOG_ODDS)
     start = section.offsets("start", 1 if K == 2 else K, len(claimed))
     if (np.diff(start) < 2).any():
         section.refuse("a line should have two knots or more")

@@ -120,6 +120,8 @@ def _write_options(options: Options, layout: Layout) -> Section:
         section.put("bounded", True)
     if options.dependence != "forest":
         section.put("dependence", options.dependence)
+    if options.survey_weights:
+        section.put("survey_weights", True)
     return section.put("words", options.words.to_dict()) if layout.texts else section
 
 
@@ -350,6 +352,7 @@ def _read_options(section: Section, scorer: GenerativeModel | FittedModel) -> Op
             section.optional(section.number, "mixing", 0, 1),
             section.optional(section.number, "shrinkage", 0, 1),
             section.text("dependence") if section.has("dependence") else "forest",  # type: ignore[arg-type]
+            section.has("survey_weights") and section.flag("survey_weights"),
         )
     except InputError as error:
         section.refuse(str(error))

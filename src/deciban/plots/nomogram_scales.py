@@ -14,7 +14,7 @@ from deciban.model.model import Model
 from deciban.plots.conditionals import Conditional, select_conditionals
 from deciban.plots.densities import shorten_value
 from deciban.scores import DECIBAN
-from deciban.scores.calibration import Isotonic, Platt
+from deciban.scores.calibration import Isotonic
 
 SCALE_DEVIATIONS = 2.5
 """How far a scale of numbers goes to either side of the two classes' means, in standard deviations."""
@@ -97,7 +97,7 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     k, l = choose_pair(model, classes)
     _refuse_impossible(model, k, l)
     slope, _ = model._scorer.linear_map()
-    points = {} if explanation is None else _read_points(explanation, _get_platt_slope(model))
+    points = {} if explanation is None else _read_points(explanation)
     placed = []
     for one in every:
         scale = _make_scale(one, k, l, slope)
@@ -116,16 +116,10 @@ def compute_scales(model: Model, classes: tuple[Any, Any] | None, most: int, exp
     return Scales(model.classes[k], model.classes[l], prior, tuple(shown), together, total)
 
 
-def _get_platt_slope(model: Model) -> float:
-    """Return the slope of Platt scaling, by which explanations do not multiply evidence; 1 without it."""
-    by = model._scorer.calibration
-    return by.map.slope if by is not None and isinstance(by.map, Platt) else 1.0
-
-
-def _read_points(explanation: Any, slope: float) -> dict[str, tuple[float, str]]:
-    """Return the decibans of each feature of an explained row times `slope`, and its value as a text."""
+def _read_points(explanation: Any) -> dict[str, tuple[float, str]]:
+    """Return the decibans of each feature of an explained row, and its value as a text."""
     evidence = explanation.evidence
-    dense = slope * (evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence))
+    dense = evidence.toarray() if hasattr(evidence, "toarray") else np.asarray(evidence)
     values = ["missing" if value is None else to_printable(str(value)) for value in explanation.values[0].tolist()]
     return dict(zip(explanation.features, zip(dense.reshape(-1).tolist(), values)))
 
@@ -155,8 +149,7 @@ def _explain_blank_row(model: Model, k: int, l: int) -> Any:
 def _sum_prior_evidence(model: Model, explanation: Any, k: int, l: int) -> float:
     """Return the evidence of the prior and of the biases of fitted weights and of Platt scaling."""
     _, constant = model._scorer.linear_map()
-    bias = _get_platt_slope(model) * explanation.extras.get("bias", [0.0])[0]
-    return float((constant[k] - constant[l]) * DECIBAN + bias)
+    return float((constant[k] - constant[l]) * DECIBAN + explanation.extras.get("bias", [0.0])[0])
 
 
 def _refuse_non_additive(model: Model) -> None:

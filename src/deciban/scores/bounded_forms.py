@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from deciban._typing import Array
 from deciban.errors import UndefinedError
 from deciban.scores.explanation import Pieces
-from deciban.scores.gaussian_forms import LOG_2PI, MAX_EVIDENCE, Diagonal, Full
+from deciban.scores.gaussian_forms import LOG_2PI, Diagonal, Full, multiply_score
 from deciban.scores.linear import log_factorials
 from deciban.scores.score_form import Boundary, Conic, ScoreForm, row_chunks
 
@@ -65,10 +65,8 @@ class BoundedTerms(ScoreForm):
         """Return the term of every feature for classes c, not weighted; for x n×1×d and all classes n×K×d."""
 
     def weigh(self, terms: Array) -> Array:
-        """Return terms, at least −MAX_EVIDENCE, times the evidence weight; unchanged without one."""
-        if self.evidence_weight is None:
-            return terms
-        return self.evidence_weight * np.maximum(terms, -MAX_EVIDENCE)
+        """Return terms times the evidence weight; unchanged without one."""
+        return terms if self.evidence_weight is None else multiply_score(self.evidence_weight, terms)
 
     def terms(self, x: Array) -> Array:
         """Return the score of every class and feature, n×K×d; NaN where a feature is missing."""

@@ -1,17 +1,22 @@
 """Calibration maps from predicted to calibrated probabilities: temperature, Platt's, isotonic.
 
-A map takes ln p(k|x), n×K, and returns ln p(k|x): it is monotone in the probability of each class, and its
-probabilities add up to one.
+A map takes ln p(k|x), n×K, and the ln π_k in them, and returns ln p(k|x): it is monotone in the probability of each
+class, and its probabilities add up to one. Temperature and Platt scaling multiply ln p(x|k), not the prior: without
+evidence the temperature gives the prior, and at t = 0 it gives the prior whatever the evidence.
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.errors import InputError, UndefinedError, warn_caller
+from deciban.errors import InputError, UndefinedError
 from deciban.formatting import format_count
 from deciban.scores.explanation import DECIBAN, Explanation
 from deciban.scores.posterior import log_odds, normalise
@@ -20,38 +25,52 @@ MAX_LOG_ODDS = 1e100
 """Log-odds beyond this, including ±∞, are clipped to it."""
 
 
+def scale_evidence(slope: float, log_posterior: Array, log_prior: Array, bias: Array | float = 0.0) -> Array:
+    """Return slope · ln p(x|k) + ln π_k + bias_k, normalised, from ln p(k|x) under π; slope 0 takes no evidence."""
+    evidence = log_posterior - np.where(np.isneginf(log_prior), 0.0, log_prior)
+    return normalise((slope * evidence if slope else np.zeros_like(evidence)) + (log_prior + bias))
+
+
 @dataclass(frozen=True)
 class Temperature:
-    """Temperature scaling: p(k|x)^t, normalised, so that all evidence is multiplied by t.
+    """Temperature scaling: π_k · p(x|k)^t, normalised, so that all evidence is multiplied by t, but not the prior.
 
-    The temperature of Guo et al. (2017) is 1/t.
+    The temperature of Guo et al. (2017) is 1/t. At t = 0 the probabilities are the prior: the shares of the classes.
 
-    >>> np.exp(Temperature(0.5).apply(np.log([[0.9, 0.1]]))).round(6).tolist()
-    [[0.75, 0.25]]
+    >>> half = Temperature(0.5).apply(np.log([[0.9, 0.1], [0.5, 0.5]]), np.log([0.5, 0.5]))
+    >>> np.exp(half).round(6).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
     """
 
     t: float
     method: ClassVar[str] = "temperature"
 
-    def apply(self, log_posterior: Array) -> Array:
-        """Return t · ln p(k|x), normalised."""
-        return normalise(self.t * log_posterior)
+    @property
+    def slope(self) -> float:
+        """The factor of all evidence, t."""
+        return self.t
+
+    def apply(self, log_posterior: Array, log_prior: Array) -> Array:
+        """Return t · ln p(x|k) + ln π_k, normalised."""
+        return scale_evidence(self.t, log_posterior, log_prior)
 
     def __str__(self) -> str:
+        if not self.t:
+            return "no better than guessing: the probabilities are the shares of the classes, whatever the evidence"
         return f"temperature: all evidence counts {self.t:.3g} times as much"
 
 
 @dataclass(frozen=True, eq=False)
 class Platt:
-    """Platt scaling: slope · ln p(k|x) + bias_k, normalised; for two classes linear in the log-odds (Platt 1999)."""
+    """Platt scaling: slope · ln p(x|k) + ln π_k + bias_k, normalised; for two classes a line (Platt 1999)."""
 
     slope: float
     bias: Array
     method: ClassVar[str] = "platt"
 
-    def apply(self, log_posterior: Array) -> Array:
-        """Return slope · ln p(k|x) + bias_k, normalised."""
-        return normalise(self.slope * log_posterior + self.bias)
+    def apply(self, log_posterior: Array, log_prior: Array) -> Array:
+        """Return slope · ln p(x|k) + ln π_k + bias_k, normalised."""
+        return scale_evidence(self.slope, log_posterior, log_prior, self.bias)
 
     def __str__(self) -> str:
         return f"platt: all evidence counts {self.slope:.3g} times as much, and each class has a bias"
@@ -70,14 +89,25 @@ class Isotonic:
     true: Array
     method: ClassVar[str] = "isotonic"
 
-    def apply(self, log_posterior: Array) -> Array:
-        """Return ln p̂(k|x) of each class's curve, normalised."""
+    def apply(self, log_posterior: Array, log_prior: Array | None = None) -> Array:
+        """Return ln p̂(k|x) of each class's curve, normalised; the prior is in ln p(k|x) alone."""
         K = log_posterior.shape[1]
         if K == 2:
             second = self._interpolate(0, clip_log_odds(log_posterior, 1))
             return np.column_stack([log_sigmoid(-second), log_sigmoid(second)])
         own = [log_sigmoid(self._interpolate(k, clip_log_odds(log_posterior, k))) for k in range(K)]
         return normalise(np.column_stack(own))
+
+    def choose(self, place: NDArray[np.intp]) -> Isotonic:
+        """Return the map of other classes, each with the curve of this place; −1: a straight line."""
+        ends = [slice(*pair) for pair in pairwise(self.start)]
+        curves = [(self.claimed[part], self.true[part]) for part in ends]
+        if len(curves) == 1:  # of two classes the second
+            curves.insert(0, (-self.claimed[::-1], -self.true[::-1]))
+        line = np.array([-MAX_LOG_ODDS, MAX_LOG_ODDS])
+        chosen = [curves[i] if i >= 0 else (line, line) for i in (place if len(place) > 2 else place[1:])]
+        start = np.cumsum([0, *(len(claimed) for claimed, _ in chosen)]).astype(np.int64)
+        return Isotonic(start, *(np.concatenate(values) for values in zip(*chosen)))
 
     def _interpolate(self, curve: int, x: Array) -> Array:
         """Return true log-odds for the claimed log-odds x by one curve."""
@@ -107,18 +137,25 @@ class Calibration:
     rows: int = 0
     before: float = np.nan
     after: float = np.nan
+    is_former: bool = False
+    """Whether the model has learned or forgotten rows, or was added to another, since the map was fitted."""
 
     @property
     def method(self) -> str:
         """The method: temperature, platt or isotonic."""
         return self.map.method
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether the probabilities are the class prior, whatever the evidence."""
+        return isinstance(self.map, Temperature) and not self.map.t
+
     def apply(self, log_posterior: Array, log_prior: Array) -> Array:
         """Return calibrated ln p under the prior π', from ln p(k|x) under π, the prior of the fit: p' ∝ p · π'/π.
 
         It is π' where no class is possible.
         """
-        calibrated = self.map.apply(log_posterior)
+        calibrated = self.map.apply(log_posterior, self.log_prior)
         shift = self.shift(log_prior)
         if not shift.any():
             return calibrated
@@ -138,31 +175,55 @@ class Calibration:
 
     def line(self, log_prior: Array) -> tuple[float, Array]:
         """Return the factor of ln p(x|k) and the term of each class added to it; refuse an isotonic map."""
-        match self.map:
-            case Temperature(t):
-                slope, bias = t, np.zeros(len(log_prior))
-            case Platt(slope, bias):
-                pass
-            case _:
-                raise UndefinedError(
-                    "an isotonic calibration bends the scores, so they have no weights. "
-                    "Hint: calibrate by 'temperature' or 'platt'; explain(X) gives the evidence of each feature"
-                )
-        return slope, slope * self.log_prior + bias + self.shift(log_prior)
+        if isinstance(self.map, Isotonic):
+            raise UndefinedError(
+                "an isotonic calibration bends the scores, so they have no weights. "
+                "Hint: calibrate by 'temperature' or 'platt'; explain(X) gives the evidence of each feature"
+            )
+        return self.map.slope, self.log_prior + getattr(self.map, "bias", 0.0) + self.shift(log_prior)
+
+    @property
+    def rank(self) -> tuple[int, bytes]:
+        """The number of rows and the bytes of the map and of its prior, which decide between two maps."""
+        values = [np.asarray(getattr(self.map, each.name)) for each in fields(self.map)]
+        return self.rows, b"".join(value.tobytes() for value in [*values, self.log_prior])
+
+    def carry(self, names: Sequence[Any], classes: Sequence[Any], log_prior: Array) -> Calibration:
+        """Return the calibration of a model of the classes `names` for one of others, as one of the rows of then.
+
+        A class that comes later, or that had no prior, has no bias, and its own prior, ln π of `log_prior`.
+        """
+        place = np.array([names.index(label) if label in names else -1 for label in classes])
+        old = np.where(place < 0, -np.inf, self.log_prior[place])
+        is_new = np.isneginf(old) & ~np.isneginf(log_prior)
+        if not is_new.any() and np.array_equal(place, np.arange(len(names))):
+            return replace(self, is_former=True)
+        rest = np.log1p(-min(np.exp(log_prior[is_new]).sum(), 1 - 1e-9))
+        moved: CalibrationMap = self.map
+        if isinstance(moved, Platt):
+            moved = Platt(moved.slope, np.where(is_new, 0.0, moved.bias[place]))
+        elif isinstance(moved, Isotonic):
+            moved = moved.choose(place)
+        return replace(self, map=moved, log_prior=np.where(is_new, log_prior, old + rest), is_former=True)
 
     def __str__(self) -> str:
+        then = "; fitted with the rows of then, before the model changed" if self.is_former else ""
         if np.isnan(self.after):
-            return str(self.map)
+            return f"{self.map}{then}"
         rows = format_count(self.rows, "row")
-        return f"{self.map} (log-loss of {rows} held out: {self.before:.4f} → {self.after:.4f})"
+        return f"{self.map} (log-loss of {rows} held out: {self.before:.4f} → {self.after:.4f}){then}"
 
 
-def warn_dropped(calibration: Calibration | None, hint: str) -> None:
-    """Warn, at the caller outside this package, that a calibration is dropped; None: there is none to drop."""
-    if calibration is not None:
-        warn_caller(
-            f"the calibration ({calibration.method}) is dropped: it fitted what had been learned before. {hint}"
-        )
+def keep_calibration(
+    before: Sequence[tuple[Calibration | None, Sequence[Any]]], classes: Sequence[Any], log_prior: Array
+) -> Calibration | None:
+    """Return, for a model of more or fewer rows, the map of those before it that was fitted on more rows.
+
+    Each has the classes of its model. Ties are decided by the bytes of the maps, so that the order of models makes no
+    difference.
+    """
+    carried = [each.carry(names, classes, log_prior) for each, names in before if each is not None]
+    return max(carried, key=lambda each: each.rank, default=None)
 
 
 def calibrate_explanation(
@@ -173,23 +234,33 @@ def calibrate_explanation(
     l: NDArray[np.intp],
     log_odds: Array,
 ) -> Explanation:
-    """Return the explanation of a model under `log_prior` after calibration.
+    """Return the explanation of a model after calibration, so that the total is `log_odds` (in nats), of k against l.
 
-    With a temperature all entries are multiplied by t, except the change of the prior since the fit; otherwise the
-    entry "calibration" is what the map adds, so that the total is `log_odds` (in nats), of class k against l.
+    All evidence is multiplied by one factor, which is t, Platt's slope, or of an isotonic map a number from 0 to 1
+    for each row. The prior is not; the entry "calibration" is what else the map adds.
     """
-    shift = by.shift(log_prior)
-    with np.errstate(invalid="ignore"):  # an impossible class: −∞ − −∞ has no value
-        moved = (shift[k] - shift[l]) * DECIBAN
-        prior = explanation.prior - moved
-        if isinstance(by.map, Temperature):
-            t = by.map.t
-            extras = {name: t * value for name, value in explanation.extras.items()}
-            evidence, total = explanation.evidence * t, t * (explanation.total - moved) + moved
-            return replace(explanation, evidence=evidence, prior=t * prior + moved, total=total, extras=extras)
-        total = log_odds * DECIBAN
-        added = np.where(total == explanation.total, 0.0, total - explanation.total)  # ∞ stays ∞
-    return replace(explanation, total=total, extras={**explanation.extras, "calibration": added})
+    with np.errstate(invalid="ignore", divide="ignore"):  # impossible classes, rows without evidence
+        total, prior = log_odds * DECIBAN, explanation.prior
+        if isinstance(by.map, Isotonic):
+            ratio = (total - prior) / (explanation.total - prior)
+            factor = np.where(np.isfinite(ratio), np.clip(ratio, 0.0, 1.0), 1.0)
+        else:
+            factor = np.full(len(total), by.map.slope)
+        evidence = scale_rows(explanation.evidence, factor)
+        extras = {name: scale_rows(value, factor) for name, value in explanation.extras.items()}
+        explained = prior + scale_rows(explanation.total - prior, factor)
+        added = np.where(total == explained, 0.0, total - explained)  # ∞ stays ∞
+    if isinstance(by.map, Temperature):
+        return replace(explanation, evidence=evidence, total=explained, extras=extras)
+    return replace(explanation, evidence=evidence, total=total, extras={**extras, "calibration": added})
+
+
+def scale_rows(values: Any, factor: Array) -> Any:
+    """Return dense or sparse rows, or one value a row, times the factor of each row; a factor of 0 gives 0."""
+    if hasattr(values, "tocsr"):
+        return values.multiply(factor[:, None]).tocsr()
+    by_row = factor.reshape(-1, *[1] * (values.ndim - 1))
+    return np.where(by_row == 0, 0.0, by_row * values)
 
 
 def clip_log_odds(log_posterior: Array, k: int) -> Array:

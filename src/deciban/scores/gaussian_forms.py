@@ -20,9 +20,6 @@ NOT_LINEAR = (
     "Hint: quadratic_form() gives A, weights and bias."
 )
 
-MAX_EVIDENCE = 1e300
-"""Largest evidence of a feature with an evidence weight below zero, so that sums stay finite."""
-
 
 @dataclass(frozen=True, eq=False)
 class Diagonal(ScoreForm):
@@ -108,8 +105,8 @@ class Diagonal(ScoreForm):
 
 
 def _bound_squares(square: Array, gap: Array) -> Array:
-    """Bound weighted squares that overflow: with weight 0 they are 0, with a negative weight −MAX_EVIDENCE."""
-    return np.where(np.isnan(square) & ~np.isnan(gap), 0.0, np.maximum(square, -MAX_EVIDENCE))
+    """Return weighted squares, 0 where they overflow and the weight is not positive; see `multiply_score`."""
+    return np.where((np.isnan(square) & ~np.isnan(gap)) | np.isneginf(square), 0.0, square)
 
 
 NO_COVARIANCE = (
@@ -323,11 +320,11 @@ class Full(ScoreForm):
         return centred_conic(scale * A, self.mean, scale * constant)
 
 
-def multiply_score(weight: float, score: Array) -> Array:
-    """Multiply a score by an evidence weight t: −∞ stays −∞ if t > 0, becomes 0 if t = 0, MAX_EVIDENCE if t < 0."""
+def multiply_score(weight: float | Array, score: Array) -> Array:
+    """Multiply a score by an evidence weight t: −∞ stays −∞ if t > 0, and becomes 0 otherwise."""
+    t = np.asarray(weight)
     with np.errstate(invalid="ignore"):
-        impossible = -np.inf if weight > 0 else 0.0 if weight == 0 else MAX_EVIDENCE
-        return np.where(np.isneginf(score), impossible, weight * score)
+        return np.where(np.isneginf(score) & (t <= 0), 0.0, t * score)
 
 
 def group_by_missing(have: NDArray[np.bool_]) -> list[tuple[NDArray[np.bool_], NDArray[np.intp]]]:

@@ -81,6 +81,7 @@ class Linear(ScoreForm):
 
     class_array = "weights"
     not_linear = NO_FINITE_WEIGHTS
+    mute = None  # a sparse form may have words without evidence
 
     @cached_property
     def complete_bias(self) -> Array:

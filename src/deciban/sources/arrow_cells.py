@@ -5,7 +5,8 @@ The levels of a column are encoded by their numbers, in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from types import ModuleType
 from typing import Any
@@ -17,18 +18,14 @@ from deciban._lazy import pa, pc
 from deciban.errors import InputError
 from deciban.kernels.execution import load_kernels
 from deciban.ledger.hashing import SURROGATES
-from deciban.sources.arrow_texts import replace_nulls
+from deciban.sources.arrow_texts import format_floats, replace_nulls
 from deciban.sources.arrow_types import decode_dictionary, is_text
 from deciban.sources.cell_conversion import bad_cell_error, parse_texts
 from deciban.sources.date_formats import ISO, DateFormat
 from deciban.sources.source import role_hint
+from deciban.spellings import TRUTHS, is_flag, list_spellings
 
 NO_TEXT = "values of type {} have no text"
-
-BOOLEAN_SPELLINGS: Mapping[str, Sequence[str]] = {
-    word: spellings for spellings in (("true", "True", "TRUE"), ("false", "False", "FALSE")) for word in spellings
-}
-"""The spellings of each Boolean by every one of them: of models and Arrow, of Python, and of Excel and R."""
 
 STEPS_PER_TEXT = 16
 """Elementary steps in finding the code of one text, by which the use of kernels is decided."""
@@ -103,7 +100,7 @@ def format_label(label: Any) -> str:
 def _cast_to_text(array: Any) -> Any:
     """Return an Arrow array as texts, NaN as null; InputError for a type that has no text."""
     if pa.types.is_floating(array.type):
-        array = pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array)
+        return format_floats(pc.if_else(pc.is_nan(array), pa.scalar(None, array.type), array))
     try:
         return array.cast(pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -113,6 +110,8 @@ def _cast_to_text(array: Any) -> Any:
 def to_timestamps(array: Any) -> Any:
     """Convert dates or times of day to local timestamps in µs; raises pyarrow's error for other types."""
     array = decode_dictionary(array)
+    if not (pa.types.is_temporal(array.type) or pa.types.is_null(array.type)):
+        raise pa.ArrowInvalid(f"values of type {array.type} are no dates")
     if pa.types.is_time(array.type):  # a time of day is one of the first day of 1970
         ticks = array.cast(pa.int64() if pa.types.is_time64(array.type) else pa.int32()).cast(pa.int64())
         array = ticks.cast(pa.timestamp(array.type.unit))
@@ -210,7 +209,7 @@ class LevelEncoder:
         """
         if self._last_dictionary is not None and self._last_dictionary[0].equals(words):
             return self._last_dictionary[1]
-        texts, codes = self._match_spellings(words.to_pylist(), kind)
+        texts, codes = self._match_spellings(words.to_pylist())
         if self.grows and len(self.list) in codes:
             self._add([texts[i] for i in np.unique(used) if i >= 0 and texts[i] is not None])
             codes = [-1 if word is None else self._code_table.get(word, -1) for word in texts]
@@ -219,19 +218,22 @@ class LevelEncoder:
             self._last_dictionary = (words, places)
         return places
 
-    def _match_spellings(self, words: list[str | None], kind: Any) -> tuple[list[str | None], list[int]]:
-        """Return the words, Booleans and whole numbers in the spelling of the training file, and their codes.
+    def _match_spellings(self, words: list[str | None]) -> tuple[list[str | None], list[int]]:
+        """Return the words, truth values and whole numbers in the spelling of the training file, and their codes.
 
-        A growing encoder looks for spellings among its initial words only: those that it has added depend on how the
-        rows are split into batches.
+        A value that two known levels spell is neither of them. A growing encoder looks for spellings among its
+        initial words only: those that it has added depend on how the rows are split into batches.
         """
         codes = self._look_up(words)
         unknown = [word for word, code in zip(words, codes) if word is not None and code == len(self.list)]
-        pairs = [(word, also) for word in unknown for also in other_spellings(word, kind)]
+        flag = self.n_initial <= len(TRUTHS) and is_flag(self.list[: self.n_initial])
+        pairs = [(word, also) for word in unknown for also in list_spellings(word, flag) if also != word]
         if not pairs:
             return words, codes
         found = self._look_up([also for _, also in pairs])
-        known = dict(pair for pair, code in zip(pairs[::-1], found[::-1]) if code < self.n_initial)
+        meant = [pair for pair, code in zip(pairs, found) if code < self.n_initial]
+        n_meant = Counter(word for word, _ in meant)
+        known = {word: also for word, also in meant if n_meant[word] == 1}
         replaced = [word if word is None else known.get(word, word) for word in words]
         return replaced, self._look_up(replaced)
 
@@ -251,17 +253,6 @@ class LevelEncoder:
     @cached_property
     def _code_table(self) -> dict[str, int]:
         return {word: i for i, word in enumerate(self.list)}
-
-
-def other_spellings(word: str, kind: Any) -> Sequence[str]:
-    """Return how another table may spell a value of this Arrow type: True or TRUE for true, 1.0 for 1; may be empty.
-
-    Of several spellings that are known, the first is meant.
-    """
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        return [f"{word}.0"]
-    return BOOLEAN_SPELLINGS.get(word, ())
 
 
 class ShortTextTable:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,28 @@ def make_texts(words: Sequence[str], kind: Any) -> Any:
     ends = np.cumsum([0, *map(len, utf8)], dtype=np.int32)
     array = pa.StringArray.from_buffers(len(words), pa.py_buffer(ends), pa.py_buffer(b"".join(utf8)))
     return array if pa.types.is_string(kind) else array.cast(kind)
+
+
+def format_floats(array: Any) -> Any:
+    """Return floating-point numbers as texts, the shortest that are read as the same number, as in JavaScript.
+
+    Arrow writes whole numbers from 10¹⁰ on with an exponent, and integers without one; they are one value.
+
+    >>> import pyarrow as pa
+    >>> format_floats(pa.array([1e10, 2.5, None])).to_pylist()
+    ['10000000000', '2.5', None]
+    """
+    texts = array.cast(pa.string())
+    if not pc.any(pc.match_substring(texts, "e+")).as_py() and not pc.any(pc.equal(texts, "-0")).as_py():
+        return texts
+    words = texts.to_pylist()
+    return pa.array([word if word is None else _write_exponent(word) for word in words], pa.string())
+
+
+def _write_exponent(word: str) -> str:
+    """Return the text of a number below 10²¹ without an exponent, and 0 without a sign."""
+    is_moved = "e+" in word and int(word.partition("e+")[2]) < 21
+    return f"{Decimal(word):f}" if is_moved else word if word != "-0" else "0"
 
 
 def trim_texts(texts: Any) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from tempfile import NamedTemporaryFile
 from typing import Any, Self
+
+import numpy as np
 
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
@@ -22,7 +26,7 @@ from deciban.sources.document_files import estimate_lines, total_bytes
 from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, count_markers
 from deciban.sources.number_formats import OTHER_MARK, PLAIN, NumberFormat
 from deciban.sources.records import MAX_RECORD_BYTES, RecordForm, find_fault, read_records, split_cells
-from deciban.sources.source import NO_QUOTE, ColumnReading, FileOptions, FileSource, quote_path
+from deciban.sources.source import N_PLACES, NO_QUOTE, ColumnReading, FileOptions, FileSource, quote_path
 from deciban.sources.utf8_copies import Utf8Copies, copy_to_utf8
 
 TEXT_BATCH_CELLS = 1 << 22
@@ -38,6 +42,10 @@ a second reading of thousands of columns doubles the time."""
 NEW_LINE = {"\n": r"\n", "\r": r"\r", "\r\n": r"\r\n"}
 """Line ends as DuckDB's option names them. The option is set where the name of a column holds a line break: DuckDB
 takes the first one of a file for the end of its lines, and finds no rows where lines end in another way."""
+
+SPREAD_FACTORS = (2, 16)
+"""The bytes that are read from places of a file, as a multiple of those that the wanted rows would have if the first
+ones are like the others; the second where they are not."""
 
 ERROR_LINE = re.compile(r"(?:Invalid Input|Conversion) Error: CSV Error on Line: (\d+)\n")
 """The beginning of DuckDB's message where it names a line; after that it quotes cells, which may hold any words."""
@@ -94,6 +102,46 @@ class Delimited(FileSource):
             table = self._relation(dict.fromkeys(self.columns, "VARCHAR"), f"limit {n}").to_arrow_table()
         columns = [self.trim(column) for column in table.combine_chunks().columns]
         return pa.Table.from_arrays(columns, names=list(self.columns))
+
+    def read_spread(self, n: int) -> pa.Table:
+        """See `source.read_spread`: parts of uncompressed files are copied and read."""
+        head = self.head(n)
+        if head.num_rows < n or database.common_compression([*map(self.text_path, self.paths)]) != "none":
+            return head
+        for factor in SPREAD_FACTORS:
+            rows = self._read_parts(min(1.0, factor * n / (self.n_rows or n)) / N_PLACES, 2 * factor * n)
+            if rows is not None and rows.num_rows >= n:
+                return rows.take(np.linspace(0, rows.num_rows - 1, n).astype(int))
+        return head
+
+    def _read_parts(self, share: float, n: int) -> pa.Table | None:
+        """Return at most n rows from `N_PLACES` parts of each file of this share; None where they cannot be read."""
+        with NamedTemporaryFile(suffix=".csv") as copy:
+            for path in map(self.text_path, self.paths):
+                size = os.path.getsize(path)
+                with open(path, "rb") as file:
+                    for start in np.linspace(0, size * (1 - share), N_PLACES).astype(int).tolist():
+                        file.seek(start)
+                        copy.write(self._find_records(file.read(int(size * share))))
+            copy.flush()
+            form = self.form._replace(n_skipped=0, has_header=False)
+            try:
+                return replace(self, paths=[copy.name], form=form, copies=None).head(n)
+            except InputError:
+                return None
+
+    def _find_records(self, part: bytes) -> bytes:
+        """Return the records of a part of a file from the first to the last that is a line of its own.
+
+        There are none if their quotes are odd in number: the first or the last such line lies within a cell.
+        """
+        quote = b"\0" if self.form.quote == NO_QUOTE else self.form.quote.encode()
+        n, lines = len(self.columns) - 1, part.splitlines(keepends=True)[1:-1]
+        whole = [
+            i for i, x in enumerate(lines) if x.count(quote) % 2 == 0 and x.count(self.form.delimiter.encode()) >= n
+        ]
+        records = b"".join(lines[whole[0] : whole[-1] + 1]) if whole else b""
+        return b"" if records.count(quote) % 2 else records
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; a cell that is not a plain number restarts the reading, with numbers as texts."""

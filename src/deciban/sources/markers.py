@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from deciban._lazy import pa, pc
 from deciban.sources.arrow_texts import make_texts, replace_nulls
 from deciban.sources.arrow_types import from_numpy, is_text, replace_columns, without_null_in_dictionary
-from deciban.sources.source import ColumnReading, SourceView
+from deciban.sources.source import ColumnReading, SourceView, read_spread
 
 MISSING_MARKERS = (
     "?", "NA", "N/A", "n/a", "<NA>", "NaN", "nan", "NULL", "null",
@@ -44,6 +44,10 @@ class WithoutMarkers(SourceView):
     def head(self, n: int) -> pa.Table:
         """See `Source.head`; its markers are added to `counts`, which a reading of all rows clears."""
         return self._remove_and_count(self.source.head(n), set(self.columns))
+
+    def read_spread(self, n: int) -> pa.Table:
+        """See `source.read_spread`; its markers are added to `counts` too."""
+        return self._remove_and_count(read_spread(self.source, n), set(self.columns))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[pa.RecordBatch]:
         """See `Source.batches`; `counts` is cleared first, and then has the markers of the wanted columns."""

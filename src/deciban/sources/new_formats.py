@@ -6,7 +6,7 @@ which number of a date is the day; where they leave it open, it is read as the m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,21 +18,28 @@ from deciban.sources.date_formats import DateFormat, infer_date_format
 from deciban.sources.markers import MISSING_NUMBERS
 from deciban.sources.number_formats import PLAIN, NumberFormat, get_plain_format, infer_number_format, is_currency
 from deciban.sources.source import ColumnReading, Source
+from deciban.spellings import TRUTHS
 
 FORMAT_ROWS = 1000
 """The number of rows that formats are inferred from."""
+
+FORMATS = NumberFormat, DateFormat
+"""The types of formats."""
 
 MAX_INVALID_SHARE = 0.1
 """The share of cells that may be no dates, and are errors or missing, while the others show the order."""
 
 
-def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[str, ColumnReading]:
+def adapt_readings(
+    source: Source, wanted: Mapping[str, ColumnReading], flags: Collection[str]
+) -> dict[str, ColumnReading]:
     """Return the readings with the formats of numbers and dates that the first rows of a source show.
 
-    Columns that are not texts, and those whose first rows are all missing, keep their readings. A decimal mark that
-    is an option of the source holds for all its numbers.
+    `flags` are columns of 0 and 1, which are read as texts where their cells are words such as yes. Columns that are
+    not texts, and those whose first rows are all missing, keep their readings. A decimal mark that is an option of
+    the source holds for all its numbers.
     """
-    learned = {name: how for name, how in wanted.items() if isinstance(how, (NumberFormat, DateFormat))}
+    learned = {name: how for name, how in wanted.items() if isinstance(how, FORMATS) or name in flags}
     adapted = dict(wanted)
     if not learned:
         return adapted
@@ -42,13 +49,23 @@ def adapt_readings(source: Source, wanted: Mapping[str, ColumnReading]) -> dict[
         if not is_text(texts.type) or not len(texts.drop_null()):
             continue
         texts = texts.combine_chunks().drop_null().cast(pa.string())
-        if isinstance(how, DateFormat):
+        if name in flags and _are_truths(texts):
+            adapted[name] = "text"
+        elif not isinstance(how, FORMATS):
+            continue
+        elif isinstance(how, DateFormat):
             adapted[name] = _adapt_dates(texts, how, getattr(source, "date_order", ""))
         elif given.thousands:  # the decimal mark is an option of the source
             adapted[name] = replace(given, unit=how.unit)
         else:
             adapted[name] = _adapt_numbers(texts, how)
     return adapted
+
+
+def _are_truths(texts: Any) -> bool:
+    """Return whether texts are truth values in words, which a flag of 0 and 1 may be given as."""
+    words = set(texts.unique().to_pylist())
+    return words <= TRUTHS.keys() and any(map(str.isalpha, words))
 
 
 def _adapt_dates(texts: Any, learned: DateFormat, preferred: Any) -> DateFormat:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from deciban.sources.number_formats import NumberFormat
 
 T = TypeVar("T")
+
+N_PLACES = 64
+"""The number of places of a table from which the rows come by which roles are inferred."""
 
 COPY_NAMES: dict[str, str] = {}
 """The names in messages of streams of which there are temporary copies, by the paths of these."""
@@ -193,6 +197,11 @@ class SourceView:
 
         return get_plain_format(self.source)
 
+    @property
+    def read_spread(self) -> Callable[[int], pa.Table]:
+        """The function `read_spread` of the source, unless the view has rows of its own."""
+        return self.head if "head" in vars(type(self)) else partial(read_spread, self.source)
+
     def trim(self, texts: Any) -> Any:
         """Return texts of cells that were read "as it is" as a reading with "text" gives them."""
         return self.source.trim(texts) if hasattr(self.source, "trim") else texts
@@ -216,6 +225,14 @@ class SourceView:
     def number_markers(self) -> dict[str, Counter[str]]:
         """The numbers of cells of each marker within columns of numbers and dates, where these are read as texts."""
         return getattr(self.source, "number_markers", {})
+
+
+def read_spread(source: Source, n: int) -> Any:
+    """Return n rows from `N_PLACES` places of a table that has more: the first ones do not show what comes later.
+
+    They are the first ones where others take long to find.
+    """
+    return getattr(source, "read_spread", source.head)(n)
 
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None) -> Source:

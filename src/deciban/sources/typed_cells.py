@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from deciban._lazy import pa
-from deciban.sources.arrow_texts import trim_texts
+from deciban.sources.arrow_texts import format_floats, trim_texts
 from deciban.sources.arrow_types import is_text
 from deciban.sources.date_formats import DateFormat
 from deciban.sources.markers import MISSING_NUMBERS, MarkerCounts, remove_markers
@@ -61,7 +61,7 @@ def to_text_column(column: Any) -> Any:
         return column
     if pa.types.is_temporal(column.type) or pa.types.is_large_binary(column.type):
         return pa.array([_format_cell(value) for value in column.to_pylist()], pa.string())
-    return column.cast(pa.string())
+    return format_floats(column) if pa.types.is_floating(column.type) else column.cast(pa.string())
 
 
 def join_parts(parts: Sequence[Any]) -> Any:

@@ -221,7 +221,19 @@ def _from_arrow(array: Any, encoding: str, errors: str) -> Documents:
     except pa.ArrowInvalid:  # declared as UTF-8, but invalid
         return _from_list(array.cast(pa.large_binary()).to_pylist(), "utf-8", errors)
     array = array.cast(pa.large_string())
-    return Documents(array=array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return Documents(array=_without_hidden_bytes(array))
+
+
+def _without_hidden_bytes(array: Any) -> Any:
+    """Return an array of texts in which a missing one has no bytes: a mask alone leaves those that it hides."""
+    if not array.null_count:
+        return array
+    is_known = np.asarray(array.is_valid())
+    sizes = np.diff(np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1])
+    if not sizes[~is_known].any():
+        return array
+    return array.drop_null().take(pa.array(np.cumsum(is_known) - 1, mask=~is_known))
 
 
 def _pack(texts: Sequence[str | None]) -> Any:

@@ -317,7 +317,9 @@ class Words:
         if len(lowered) == len(text):
             return list(self._find_spans(lowered))
         origin = [i for i, char in enumerate(text) for _ in char.lower()]
-        return [(token, origin[a], origin[b - 1] + 1) for token, a, b in self._find_spans(lowered)]
+        ends = [0, *(i + 1 for i in origin)]
+        starts = [*origin, len(text)]
+        return [(token, starts[a], ends[b]) for token, a, b in self._find_spans(lowered)]
 
     def _find_spans(self, text: str) -> Iterator[Span]:
         """Yield the tokens of a text, which is in lower case where that is wanted, with their places in it."""

@@ -123,7 +123,7 @@ def _compare_settings(
     for f, ledger in enumerate(ledgers_excluding_each(trained.folds)):
         rows = sample[np.flatnonzero(sample.fold == f)]
         if len(rows.codes):
-            held = HeldOutFold(f, ledger, rescale_texts(rows, ledger, words))
+            held = HeldOutFold(f, ledger.effective, rescale_texts(rows, ledger, words))
             scored = (
                 (setting, finish(scores + log_prior, log_prior, "log_posterior")[0])
                 for search in searches
@@ -272,7 +272,7 @@ class CovarianceScorer:
 
     def score(self, held: HeldOutFold) -> ScoredSettings:
         """Score the rows of one fold under every covariance and shrinkage."""
-        ledger = self.ledgers[held.fold]
+        ledger = self.ledgers[held.fold].effective
         (X,) = replace(held.rows, columns=[[held.rows.columns[0][j] for j in self.order]]).parts
         log_prior = log(self.prior.solve(ledger.rows))
         for covariance, shrinkage in product(get_args(Covariance), TRIED_SHRINKAGES):

@@ -6,6 +6,7 @@ counted, by the leave-one-out log-loss of the column alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
 from deciban.sources.source import Source, role_hint
 from deciban.training.cell_styles import (
     MAX_INVALID_SHARE,
+    MIN_QUANTITY_VALUES,
     CellStyle,
     add_note,
     holds_few_invalid,
@@ -49,6 +51,12 @@ HEAD_ROWS = 20_480
 
 MIN_TEXT_WORDS = 4
 """The mean number of words above which values, most of them different, are texts."""
+
+MIN_TEXTS, MIN_TEXT_SHARE = 100, 0.1
+"""The number of different values, and their share of all, from which long ones are texts although they recur."""
+
+UNSPACED_LETTERS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+"""Letters of scripts without spaces between words (Thai, Lao, Burmese, Khmer, Japanese, Chinese): two are a word."""
 
 DOCUMENT_COLUMNS = {
     TEXT: Column(TEXT, "text", "the document"),
@@ -163,7 +171,7 @@ def _make_given_column(name: str, role: str, values: Any, style: CellStyle) -> C
         column = _infer_from_dates(name, known, style)
         given = tuple(part for part in DATE_PARTS if part in parts.split(","))
         return replace(
-            column, reason=add_note("as given", column.note), parts=given or column.parts, has_open_parts=not given
+            column, reason=add_note("as given", column.note), parts=given or column.parts, is_open=not given
         )
     if role not in ("number", "binned", "count") or not len(known) or not is_text(known.type):
         return Column(name, role, "as given")  # type: ignore[arg-type]
@@ -206,7 +214,8 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
     is_read = types.is_boolean(kind) or is_date or is_number or is_text(kind) or types.is_null(kind)
     is_missing = pc.is_null(values, nan_is_null=True)
     if pc.all(is_missing).as_py():
-        return Column(name, "skip", "no value" if style.is_complete else f"no value in the first {len(values)} rows")
+        reason = "no value" if style.is_complete else f"no value in {format_count(len(values), 'row')}"
+        return Column(name, "skip", reason, is_open=not style.is_complete)
     if not is_read:
         return Column(name, "skip", f"of type {kind}, which is not read")
     known = values.filter(pc.invert(is_missing)) if pc.any(is_missing).as_py() else values
@@ -227,11 +236,16 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
 
 
 def _infer_from_strings(name: str, known: Any, style: CellStyle, levels: bool) -> Column:
-    """Infer the role of strings: numbers (plain ones only in a file without types), dates, or texts."""
+    """Infer the role of strings: numbers (of a table with types those that are no codes), dates, or texts."""
     if not style.max_invalid and holds_few_invalid(known, style):
         style = replace(style, max_invalid=MAX_INVALID_SHARE)  # reading the rows names the first invalid one
     numbers = parse_numbers(known, style)
-    if numbers is not None and not (style.typed and numbers.format is None):
+    if numbers is not None and style.typed and numbers.format is None:
+        values, is_whole = known.unique().to_pylist(), bool((numbers.values == np.rint(numbers.values)).all())
+        is_code = len(values) < MIN_QUANTITY_VALUES or (is_whole and find_text_identifier(name, values, len(known)))
+        note = f"texts that are numbers, {role_hint(name, 'category')} reads them as levels"
+        numbers = None if is_code else numbers._replace(note=note)
+    if numbers is not None:
         if style.is_complete and (numbers.values == numbers.values[0]).all():
             return Column(name, "skip", "always the same value")
         column = _infer_from_numbers(name, numbers.values, levels)
@@ -266,10 +280,11 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
     values = known.unique().to_pylist()
     n, distinct = len(known), len(values)
     words = [word.lower() for value in values for word in value.split()]
-    mean_words = len(words) / distinct
+    mean_words = (len(words) + sum(map(len, UNSPACED_LETTERS.findall("".join(values)))) / 2) / distinct
     # In subject lines words recur, twice or more on average; in names less.
     recurring = mean_words >= 2 and n >= MIN_VALUES and len(words) >= 2 * len(set(words))
-    if distinct > n / 2 and (mean_words > MIN_TEXT_WORDS or recurring):
+    is_varied = distinct >= max(MIN_TEXTS, MIN_TEXT_SHARE * n)
+    if (mean_words > MIN_TEXT_WORDS and (is_varied or distinct > n / 2)) or (recurring and distinct > n / 2):
         return Column(name, "text", f"free text ({mean_words:.0f} words on average)")
     if not categorical and (reason := find_text_identifier(name, values, n)):
         return Column(name, "skip", reason)
@@ -284,7 +299,7 @@ def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     when, written, are_times, note = read_dates(known, name, style)
     has_hours = not pa.types.is_date(known.type)
     parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 3 if has_hours else 2]
-    column = Column(name, "date", "", parts, format=written, note=note, has_open_parts=True)
+    column = Column(name, "date", "", parts, format=written, note=note, is_open=True)
     if not style.is_complete:
         return replace(column, reason=add_note(f"{'times' if are_times else 'dates'}: by {', '.join(parts)}", note))
     ends = pc.min_max(when.cast(pa.int64()))
@@ -305,7 +320,7 @@ def decide_date_parts(layout: Layout, ledger: Ledger, spans: Mapping[str, tuple[
         _choose_date_parts(
             column, [f.part for f in column.features if f.name in varying], np.ptp(spans.get(column.name, (0.0, 0.0)))
         )
-        if column.has_open_parts
+        if column.is_open
         else column
         for column in layout.columns
     ]
@@ -321,7 +336,7 @@ def _choose_date_parts(column: Column, varying: Collection[str | None], span: fl
     note = f"no month, since they span {days:.0f} days" if "month" in varying and "month" not in parts else ""
     reason = column.reason if column.reason.startswith("as given") else f"{kind}: by {', '.join(parts)}"
     reason = add_note(add_note(reason, note), column.note if reason != column.reason else "")
-    return replace(column, parts=parts, reason=reason, has_open_parts=False)
+    return replace(column, parts=parts, reason=reason, is_open=False)
 
 
 class RoleDecision(NamedTuple):
@@ -348,7 +363,7 @@ def decide(
     The column has been counted under all its possible roles, and gets the one that, alone, predicts the class of a
     row left out with the lowest log-loss. The roles of columns that are `decided` already stay.
     """
-    columns, known = layout.columns, dict(decided or {})
+    columns, known, ledger = layout.columns, dict(decided or {}), ledger.effective
     losses = {
         name: loss
         for role in OPEN_ROLES

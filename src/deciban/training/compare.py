@@ -11,6 +11,7 @@ from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.metrics.calibration_fit import check_method
 from deciban.metrics.comparison import Comparison, compare_candidates
+from deciban.metrics.comparison_advice import list_or_count
 from deciban.model.summarise_table import Progress
 from deciban.training.candidate_evaluation import CandidateEvaluation, CandidateRows, TimeBudget, start_evaluation
 from deciban.training.candidates import DEPENDENT_NAMES, check_candidates, list_gaussian_columns, make_candidates
@@ -141,9 +142,15 @@ def _compare_in_folds(
     words = f"{n_folds}-fold: {which}, each scored by models without its fold, the same folds for all"
     is_calibrated = any(result.calibration is not None for result in results)
     words += f"; probabilities calibrated ({method}) without that fold" if is_calibrated else "; not calibrated"
-    return compare_candidates(
+    found = compare_candidates(
         trained.task.target, calibrated, rows.codes, rows.weight, known, trained.model.classes, words
     )
+    fitted = zip(scored, (result.calibration for result in results))
+    guesses = [each.name for each, calibration in fitted if calibration is not None and calibration.is_constant]
+    if not guesses:
+        return found
+    note = f"no better than guessing, so their probabilities are the class shares: {list_or_count(guesses)}"
+    return replace(found, notes=(*found.notes, note))
 
 
 class CurvePlan(NamedTuple):

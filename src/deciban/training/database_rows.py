@@ -13,7 +13,6 @@ from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from deciban.ledger import Ledger
 from deciban.model.columns import Column
@@ -49,8 +48,9 @@ class SampledFolds(NamedTuple):
 
 
 def can_push_down(task: Task) -> bool:
-    """Return whether the statistics of a task can be computed by a database: naive Bayes of a table in one."""
-    return not task.needs_rows and task.structure == "naive" and find_database(task.source) is not None
+    """Return whether a database computes the statistics of a task: of naive Bayes, without survey weights."""
+    counts = not task.needs_rows and task.structure == "naive" and not task.options.survey_weights
+    return counts and find_database(task.source) is not None
 
 
 def describe_limits(task: Task) -> str:
@@ -94,16 +94,10 @@ def draw_folds(task: Task, total: Ledger, n_rows: int, n_folds: int) -> SampledF
     if sum(array.size for part in total.parts for array in part.arrays().values()) * n_folds > MAX_FOLD_CELLS:
         return SampledFolds(None, [], None)
     rows = _draw_rows(task, total, n_rows)
-    fold = StratifiedAssigner(n_folds).assign(_number_by_appearance(rows.codes))
+    fold = StratifiedAssigner(n_folds).assign(rows.codes)
     folds = count_parts(task, total.schema, rows, fold, n_folds)
     rest = total.without(reduce(lambda a, b: a + b, folds))
     return SampledFolds(replace(rows, fold=fold), folds, rest)
-
-
-def _number_by_appearance(codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return class codes numbered as classes appear, as while a table is read: the folds are then the same."""
-    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.int32)[which]
 
 
 def _draw_rows(task: Task, total: Ledger, n_rows: int) -> Rows:

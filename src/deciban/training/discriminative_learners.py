@@ -27,7 +27,7 @@ from deciban.training.cell_styles import add_note
 from deciban.training.table_folds import DecidedColumns, FoldModel, count_parts, select_columns, solve_ledger
 from deciban.training.task import Task
 from deciban.validation.fold_models import ledgers_excluding_each
-from deciban.validation.splits import assign_by_content
+from deciban.validation.splits import StratifiedAssigner
 
 T = TypeVar("T")
 
@@ -132,8 +132,7 @@ class TrainingRows:
 
 def assign_inner_folds(rows: Rows, n_folds: int) -> NDArray[np.int32]:
     """Assign rows to stratified folds; a class that would be in one fold alone is in none (−1), and stays known."""
-    columns = [column for block in rows.columns for column in block]
-    return exclude_single_fold_classes(rows.codes, assign_by_content(columns, rows.codes, rows.weight, n_folds))
+    return exclude_single_fold_classes(rows.codes, StratifiedAssigner(n_folds).assign(rows.codes))
 
 
 def fit_logistic(data: TrainingRows, C: float | str) -> FoldModel:

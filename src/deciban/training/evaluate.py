@@ -33,7 +33,7 @@ from deciban.training.column_roles import decide
 from deciban.training.structure import refuse_independence
 from deciban.training.table_pass import fetch_sample
 from deciban.training.table_rows import assign_by_column, concatenate_rows, keep_learned_rows, read_labelled_rows
-from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, plan
+from deciban.training.task import TABLE_PARAMETERS, Task, check_settings, choose_weights, plan
 from deciban.training.train import Trained, describe_map, train_task
 from deciban.validation import fold_models, splits
 from deciban.validation.fold_models import LeaveOneOutScores
@@ -55,6 +55,7 @@ def evaluate(
     sql: str | None = None,
     spark: Any = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     calibrate: str | None = None,
     progress: Progress | None = None,
     allow_missing_columns: bool = False,
@@ -98,6 +99,7 @@ def evaluate(
     if (model is None) == (target is None):
         raise InputError("evaluate takes a target, for cross-validation, or a model to evaluate; one of the two")
     if model is not None:
+        weights = choose_weights(weights, survey_weights)
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is scored on all rows. Hint: leave them out")
         if check_method(calibrate) is not None:
@@ -106,11 +108,11 @@ def evaluate(
             )
         opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings), spark))
         if distributed_base(opened) is not None:
-            opened = fetch_sample(model, opened, to_name(weights), allow_missing_columns)
-        return _evaluate_model(model, opened, weights, allow_missing_columns, progress)
+            opened = fetch_sample(model, opened, weights, allow_missing_columns)
+        return _evaluate_model(model, opened, weights, survey_weights is not None, allow_missing_columns, progress)
     assert target is not None
     split = Split.of(folds, groups, order)
-    settings = {"structure": "auto", **check_settings("evaluate", settings)}
+    settings = {"structure": "auto", "survey_weights": survey_weights, **check_settings("evaluate", settings)}
     refuse_independence(settings.get("learner"), settings["structure"])
     if split.folds is None or split.order is not None:
         settings["structure"] = "naive" if settings["structure"] == "auto" else settings["structure"]
@@ -187,7 +189,7 @@ class Split:
 
 
 def _evaluate_model(
-    model: Model, source: Source, weights: str | None, allow_missing: bool, progress: Progress | None
+    model: Model, source: Source, weights: str | None, survey: bool, allow_missing: bool, progress: Progress | None
 ) -> Report:
     """Return the report on the labelled rows of a source, scored by a model that was trained before."""
     matrices, monitor = model._make_matrices(), model._make_unseen_monitor()
@@ -195,7 +197,7 @@ def _evaluate_model(
     hasher = RowHasher(model._layout, matrices.names)
     known = model._scorer.ledger.rows > 0  # a class that the model has learned no row of is unknown to it
     card, unknown = Scorecard.empty(len(known)), Counter[str]()
-    read = read_labelled_rows(source, model.target, labels, to_name(weights), matrices, progress, allow_missing)
+    read = read_labelled_rows(source, model.target, labels, weights, matrices, progress, allow_missing)
     for batches, rows in read:
         if model.options.unseen == "error":
             monitor.refuse_unseen(batches, matrices.convert(batches))
@@ -211,6 +213,7 @@ def _evaluate_model(
             hasher.add(_with_documents(model._layout, rows, batches, index), rows.codes, labels)
     monitor.warn()
     _warn_of_unknown_classes(unknown, [label for label, is_known in zip(labels, known) if is_known])
+    card = card.in_effective_rows() if survey else card
     report = card.report(model.classes, f"evaluated on {source.name}")
     return _compare_with_learned_rows(report, model, hasher)
 
@@ -259,13 +262,14 @@ def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Prog
     models = list(learn(trained.task, trained.folds, trained.sample))
     fitted = None if method is None else trained.score_sample(models).calibrate(method, trained.task.options.prior)
     maps = {} if fitted is None else fitted.fold_maps
+    log_prior = None if fitted is None or fitted.calibration is None else fitted.calibration.log_prior
     card = Scorecard.empty(len(trained.model._labels))
     for _, rows in trained.read_rows(progress):
         assigned = replace(rows, fold=assignment.lookup(rows.number))
         scored = table_folds.score_out_of_fold(models, assigned, "log_posterior")
         if len(scored.rows.codes):
             assert scored.rows.fold is not None
-            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold))
+            card += scored.scorecard(apply_fold_maps(maps, scored.scores, scored.rows.fold, log_prior))
     words = split.describe(assignment.n_folds) + describe_map(fitted and fitted.calibration)
     chosen = Counter(model.choice for model in models if model is not None and model.choice)
     if chosen:
@@ -310,6 +314,8 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
             f"'loo' subtracts each row from the ledger, and learner={task.learner!r} would have to learn the "
             f"table again for every row. Hint: --folds 10 (folds=10)"
         )
+    if task.options.survey_weights:
+        raise InputError("'loo' does not know the effective rows without each row. Hint: --folds 100 (folds=100)")
     trained = train_task(task, 1, progress)
     found = _score_in_closed_form(trained, progress)
     if found is None or found[1].needs_refit.any():

@@ -26,6 +26,10 @@ IDENTIFIER_NAME = re.compile(
 MIN_EVEN_NUMBERS, MIN_EVEN_NUMBER = 50, 100_000
 """The numbers, and the largest of them, from which an even spread up to a power of ten is no chance."""
 
+MIN_STEPS_OF_ONE, MAX_EVEN_SAMPLE = 0.99, 5000
+"""The share of steps from which sorted numbers number the rows, but for the gaps between the places where these were
+read, and the number of values up to which more of them must be spread more evenly."""
+
 LONG_NAME_CHARACTERS, LONG_NAME_HINT = 12, "; --as {}=text reads its words"
 """Identifiers of more characters than this on average may be texts after all, in a script that has no spaces."""
 
@@ -47,15 +51,16 @@ def find_number_identifier(name: str, values: NDArray[Any], distinct: NDArray[An
     Numbers of sorted rows are evenly spread, as sorted quantities are not. An identifier that has gaps and is not
     sorted looks like a quantity: its name decides, or digits that are evenly spread.
     """
-    n = len(values)
+    n, words = len(values), CAMEL_CASE.sub("_", name).lower()
+    if len(distinct) == n > 1 and (np.diff(distinct) == 1).all() and IDENTIFIER_NAME.search(words):
+        return "numbers the rows, and is named so"
     if n < MIN_VALUES or not np.isfinite(values).all():
         return None
     steps = np.diff(values)
-    if (steps == 1).all():
+    if (steps > 0).all() and (steps == 1).mean() > MIN_STEPS_OF_ONE:
         return "numbers the rows"
     if ((steps > 0).all() or (steps < 0).all()) and _is_evenly_spread(distinct, distinct[0], distinct[-1]):
         return f"{'larger' if steps[0] > 0 else 'smaller'} in every row than in the one before: an identifier"
-    words = CAMEL_CASE.sub("_", name).lower()
     if distinct[0] >= 0 and len(distinct) >= MIN_NAMED_IDENTIFIER_SHARE * n and IDENTIFIER_NAME.search(words):
         return f"{len(distinct)} different whole numbers in {n} rows, and its name: an identifier"
     if len(distinct) == n >= MIN_EVEN_NUMBERS and distinct[0] >= 0 and distinct[-1] >= MIN_EVEN_NUMBER:
@@ -67,5 +72,7 @@ def find_number_identifier(name: str, values: NDArray[Any], distinct: NDArray[An
 
 def _is_evenly_spread(values: NDArray[Any], low: float, high: float) -> bool:
     """Return whether sorted values may be drawn evenly between two numbers, by Kolmogorov and Smirnov's distance."""
-    n = len(values)
-    return bool(np.abs((values - low) / (high - low) - (np.arange(n) + 0.5) / n).max() < 1 / np.sqrt(n))
+    n = min(len(values), MAX_EVEN_SAMPLE)
+    return bool(
+        np.abs((values - low) / (high - low) - (np.arange(len(values)) + 0.5) / len(values)).max() < 1 / np.sqrt(n)
+    )

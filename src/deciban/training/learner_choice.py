@@ -1,7 +1,7 @@
 """`learner="auto"`: the learner with the lowest log-loss in inner folds of the rows, calibrated by a temperature.
 
-The candidates are those of `compare`, and columns that depend on each other. A calibration comes before the choice,
-as `train` calibrates: uncalibrated, naive Bayes would lose to learners that rank rows no better.
+The candidates are those of `compare`, columns that depend on each other, and the shares of the classes. They are
+calibrated before the choice, as by `train`: otherwise naive Bayes would lose to learners that rank rows no better.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from deciban.engines.threads import thread_count
 from deciban.errors import InputError
 from deciban.ledger import Schema
 from deciban.model.summarise_table import Rows
+from deciban.scores.calibration import Calibration, Temperature
 from deciban.training.candidate_evaluation import CandidateRows, TimeBudget, start_evaluation
 from deciban.training.candidates import (
     QUICK_COVARIANCES,
@@ -36,6 +37,10 @@ AUTO_NAMES = ("bayes", "tan", "aode", *QUICK_COVARIANCES, "logistic", "evidence"
 """The candidates among which a learner is chosen."""
 
 
+CONSTANT_NAME = "the class shares"
+"""The name of the candidate that learns nothing: naive Bayes whose probabilities are the shares of the classes."""
+
+
 @dataclass(frozen=True)
 class LearnerChoice:
     """The chosen learner, and the calibrated log-loss in inner folds of all that were tried; `notes` name others.
@@ -48,6 +53,11 @@ class LearnerChoice:
     log_loss: Mapping[str, float]
     arguments: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether no learner is better than the shares of the classes."""
+        return self.name == CONSTANT_NAME
 
     def __str__(self) -> str:
         ranked = sorted(self.log_loss.items(), key=lambda item: item[1])
@@ -76,15 +86,19 @@ def choose_learner(task: Task, schema: Schema, rows: Rows) -> tuple[LearnerChoic
     with start_evaluation(folded, thread_count(None), TimeBudget.start(task.seconds), None) as evaluation:
         scored, known = evaluation.score_folds(INNER_FOLDS, None)
     losses = {each.name: _compute_calibrated_loss(each.log_posterior, known, folded.rows) for each in scored}
+    constant = _compute_calibrated_loss(scored[0].log_posterior, known, folded.rows, "shares")
+    losses = {CONSTANT_NAME: constant, **losses}  # the first of the least
     best = min(losses, key=lambda name: losses[name])
-    candidate = next(each for each in candidates if each.name == best)
+    candidate = next((each for each in candidates if each.name == best), candidates[0])
     arguments = candidate.arguments or {"structure": "naive"}
     return LearnerChoice(best, losses, arguments, tuple(evaluation.notes)), candidate
 
 
-def _compute_calibrated_loss(log_posterior: Array, known: NDArray[np.bool_], rows: Rows) -> float:
-    """Return the log-loss of the rows of inner folds, calibrated by temperatures fitted without each fold."""
-    calibration = calibrate_rows("temperature", log_posterior, rows, known).calibration
+def _compute_calibrated_loss(
+    log_posterior: Array, known: NDArray[np.bool_], rows: Rows, method: str = "temperature"
+) -> float:
+    """Return the log-loss of the rows of inner folds, calibrated by maps fitted without each fold."""
+    calibration = calibrate_rows(method, log_posterior, rows, known).calibration
     assert calibration is not None
     return calibration.after
 
@@ -93,4 +107,7 @@ def learn_by_choice(task: Task, schema: Schema, rows: Rows) -> FoldModel:
     """Choose a learner by the rows, and learn them by it; the model scores rows of the task's own layout."""
     choice, candidate = choose_learner(task, schema, rows)
     model, _ = CandidateTrainer(task.layout, rows).learn(candidate)
+    if choice.is_constant:
+        shares = Calibration(Temperature(0.0), model.scorer.solved.log_prior)
+        model = replace(model, scorer=model.scorer.with_maps(calibration=shares))
     return replace(model, rearrange=partial(candidate.rearrange, task.layout), choice=choice.name)

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deciban._lazy import pa
+from deciban._typing import Array
 from deciban.errors import InputError
+from deciban.ledger.statistic import round_effective
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
@@ -49,25 +52,32 @@ def refuse_independence(learner: Any, structure: Any) -> None:
         raise InputError(f"structure='naive' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
 
 
-def add_cells(columns: Sequence[Column], head: Any, target: str, plain: NumberFormat) -> list[Column]:
+def add_cells(
+    columns: Sequence[Column], head: Any, target: str, weights: str | None, is_survey: bool, plain: NumberFormat
+) -> list[Column]:
     """Return the columns with the cells on which their dependence is counted, from a table of the first rows.
 
-    `plain` is the format of texts that are numbers and have no other.
-    There are √(n/K)/2 cells, from `MIN_CELLS` to `MAX_CELLS`, n rows and K classes; none for a single column, or
-    where a table has too many columns or classes for its pairs.
+    Rows that are not learned, without a class or a weight, are left out. `plain` is the format of texts that are
+    numbers and have no other. There are √(n/K)/2 cells, from `MIN_CELLS` to `MAX_CELLS`, n rows and K classes; none
+    for a single column, or where a table has too many columns or classes for its pairs.
     """
-    labels = head.column(target).drop_null()
-    K = max(len(labels.unique()), 1)
     taken = [column for column in columns if _can_have_cells(column)]
     d = len(taken)
     if d < 2:
         return list(columns)
+    weight = head.column(target).is_valid().to_numpy().astype(np.float64)
+    if weights is not None:
+        given = to_numbers(parse_cells(head.column(weights), Column(weights, "number"), plain), weights)
+        weight *= np.where(given > 0, given, 0.0)
+    head, weight = head.filter(pa.array(weight > 0)), weight[weight > 0]
+    weight = round_effective(effective_weights(weight)) if is_survey else weight
+    K = max(len(head.column(target).unique()), 1)
     affordable = (MAX_COUNTED_CELLS / (K * EVALUATION_FOLDS * d * (d - 1) / 2)) ** 0.5
-    n_cells = int(min(MAX_CELLS, affordable, max(MIN_CELLS, (len(labels) / K) ** 0.5 / 2)))
+    n_cells = int(min(MAX_CELLS, affordable, max(MIN_CELLS, (weight.sum() / K) ** 0.5 / 2)))
     if n_cells < MIN_CELLS:
         return list(columns)
     return [
-        replace(column, cells=_find_cells(column, head.column(column.name), n_cells, plain))
+        replace(column, cells=_find_cells(column, head.column(column.name), n_cells, plain, weight))
         if column in taken
         else column
         for column in columns
@@ -80,30 +90,37 @@ def _can_have_cells(column: Column) -> bool:
 
 
 def _find_cells(
-    column: Column, values: Any, n_cells: int, plain: NumberFormat = PLAIN
+    column: Column, values: Any, n_cells: int, plain: NumberFormat = PLAIN, weight: Array | None = None
 ) -> tuple[float, ...] | tuple[str, ...]:
-    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell."""
+    """Return the cuts of numbers at their quantiles, or the most frequent levels; none if there would be one cell.
+
+    A weight of 2 is two equal values.
+    """
     values = parse_cells(values, column, plain)
+    weight = np.ones(len(values)) if weight is None else weight
     if column.role in ("flag", "category"):
-        return _find_frequent_levels(values, n_cells - 1)
+        return _find_frequent_levels(values, n_cells - 1, weight)
     try:
         numbers = to_numbers(values, column.name)
     except InputError:  # of a type that is no number: the reader will say so
         return ()
-    numbers = numbers[np.isfinite(numbers)]
-    if not len(numbers):
+    finite = np.flatnonzero(np.isfinite(numbers))
+    order = finite[np.argsort(numbers[finite])]
+    if not len(order):
         return ()
-    cuts = np.unique(np.quantile(numbers, np.arange(1, n_cells) / n_cells, method="higher"))
-    return tuple(cuts[cuts > numbers.min()].tolist())
+    below = np.cumsum(weight[order])
+    ranks = np.ceil((below[-1] - 1) * np.arange(1, n_cells) / n_cells)
+    cuts = np.unique(numbers[order[np.searchsorted(below, ranks, side="right")]])
+    return tuple(cuts[cuts > numbers[order[0]]].tolist())
 
 
-def _find_frequent_levels(values: Any, most: int) -> tuple[str, ...]:
+def _find_frequent_levels(values: Any, most: int, weight: Array) -> tuple[str, ...]:
     """Return the `most` most frequent levels, as sorted texts; none if there is one level, or very many."""
     names = LevelEncoder([], grows=True)
     codes = names.encode(values)
     if not 2 <= len(names.list) <= MAX_HEAD_LEVELS:
         return ()
-    counts = np.bincount(codes[codes >= 0], minlength=len(names.list))
+    counts = np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=len(names.list))
     return tuple(sorted(names.list[v] for v in np.argsort(-counts, kind="stable")[:most].tolist()))
 
 

@@ -33,7 +33,7 @@ from deciban.model.summarise_table import Progress
 from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.source import READING_PARAMETERS, ColumnReading, SourceView, role_hint
 from deciban.training.table_folds import learn_up_to
-from deciban.training.table_rows import Reservoir, read_labelled_batches
+from deciban.training.table_rows import Reservoir, read_labelled_batches, to_effective_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, check_fold_settings, plan
 from deciban.training.train import train_task
 
@@ -270,6 +270,7 @@ def dependence(
     target: str | int,
     roles: Mapping[str, str] | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     sql: str | None = None,
     progress: Progress | None = None,
     format: str | None = None,
@@ -342,6 +343,7 @@ def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[st
         )
     rows = reservoir.rows()
     assert rows is not None
+    rows = to_effective_rows(rows, total)
     found = {
         feature.name: (Feature(feature.name, kind != "levels", np.asarray(column)), feature.role)
         for (kind, features), columns in zip(task.layout.blocks, rows.columns)

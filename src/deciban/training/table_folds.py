@@ -26,6 +26,7 @@ from deciban.ledger import Ledger, Levels, Needs, Schema, Statistic
 from deciban.ledger.schema import Block
 from deciban.metrics import Scorecard
 from deciban.metrics.calibration_fit import CalibrationResult, calibrate
+from deciban.metrics.intervals import effective_weights
 from deciban.model.columns import Column, FeatureBlock, Layout
 from deciban.model.fold_ledgers import split_by_fold
 from deciban.model.matrices import stack_columns
@@ -33,6 +34,7 @@ from deciban.model.model_options import Options
 from deciban.model.summarise_table import Rows
 from deciban.scorer import Scorer, vocabularies
 from deciban.scores.posterior import Finish, finish, warn_impossible
+from deciban.scores.score_form import log
 from deciban.text import Words, keep_known_words
 from deciban.training.column_roles import decide
 from deciban.training.structure import without_cells
@@ -55,10 +57,13 @@ def count_parts(task: Task, schema: Schema, rows: Rows, part: NDArray[np.int32],
     codes = rows.codes * np.int32(n_parts) + part
     K = len(schema.classes) * n_parts
     weight = np.bincount(codes, weights=rows.weight, minlength=K).astype(np.float64)
+    squares: Any = None
+    if task.options.survey_weights and rows.weight is not None:
+        squares = np.bincount(codes, weights=rows.weight**2, minlength=K)
     needs = task.options.assumption(task.layout).needs
     blocks = zip(needs, task.layout.blocks, schema.blocks, rows.columns)
     parts = [_count_block(*block, codes, rows.weight, K, task.options.words) for block in blocks]
-    return split_by_fold(Ledger(schema, weight, tuple(parts)), schema, n_parts)
+    return split_by_fold(Ledger(schema, weight, tuple(parts), squares), schema, n_parts)
 
 
 def _count_block(
@@ -159,9 +164,12 @@ def choose_mixed_covariance(options: Options, model: GenerativeModel, rows: Rows
         )
     blocks, families = model.schema.blocks, model.assumption.families
     i = max((i for i, block in enumerate(blocks) if block.kind == "scatter"), key=lambda i: blocks[i].width)
-    ledger = Ledger(Schema(model.schema.classes, (blocks[i],)), model.ledger.rows, (model.ledger.parts[i],))
+    ledger = replace(model.ledger, schema=Schema(model.schema.classes, (blocks[i],)), parts=(model.ledger.parts[i],))
     alone = GenerativeModel(replace(model.assumption, families=(families[i],)), ledger)
-    choice = choose_covariance(alone, rows.parts[i], rows.codes, rows.weight, CovarianceSettings(MIXINGS, SHRINKAGES))
+    weight: Any = None if rows.weight is None else rows.weight.copy()
+    for k in range(len(model.rows)) if options.survey_weights else ():
+        weight[rows.codes == k] = effective_weights(weight[rows.codes == k])
+    choice = choose_covariance(alone, rows.parts[i], rows.codes, weight, CovarianceSettings(MIXINGS, SHRINKAGES))
     family: Any = choice.family
     return replace(options, mixing=family.mixing, shrinkage=family.shrinkage)
 
@@ -258,17 +266,20 @@ def calibrate_rows(
     """Fit a calibration to ln p(k|x) of rows that were each scored by a model without their fold.
 
     Of a row whose own class that model did not know (`known`, n×K) nothing is learned. Without a method, or with
-    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows;
-    where none is given, ln π_k = 0, with which the calibration cannot be used under another prior, nor in a model.
-    A fixed `prior` has the shares of the classes for which it is fitted.
+    "auto" and no other rows, there is no calibration. It keeps `log_prior`, ln π_k of the model of all rows; where
+    none is given, that of the shares of the classes among the rows. A fixed `prior` has the shares for which it is
+    fitted.
     """
     is_known = known[np.arange(len(rows.codes)), rows.codes]
     if method is None or (method == "auto" and not is_known.any()):
         return CalibrationResult(None, log_posterior)
     assert rows.fold is not None
     truth = np.where(is_known, rows.codes, -1)
-    log_prior = np.zeros(log_posterior.shape[1]) if log_prior is None else log_prior
-    shares = None if prior is None else prior.fixed_shares(len(log_prior))
+    K = log_posterior.shape[1]
+    shares = None if prior is None else prior.fixed_shares(K)
+    if log_prior is None:
+        counted = np.bincount(rows.codes, weights=rows.weight, minlength=K)
+        log_prior = log(counted / counted.sum() if shares is None else np.asarray(shares, dtype=np.float64))
     return calibrate(method, log_posterior, truth, rows.weight, rows.fold, log_prior, shares)
 
 

@@ -34,6 +34,7 @@ from deciban.training.table_rows import (
     Reservoir,
     concatenate_rows,
     read_labelled_rows,
+    to_effective_rows,
 )
 from deciban.training.task import Task
 from deciban.validation.splits import StratifiedAssigner
@@ -95,8 +96,9 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
 
 def plan_summary(task: Task, n_folds: int, size: SampleSize) -> SummaryPlan:
     """Return what is counted of each part of a table that lies on many machines."""
-    needs, words = task.options.assumption(task.layout).needs, task.options.words
-    return SummaryPlan(task.layout, needs, task.target, task.weights, n_folds, task.declared_classes, words, size)
+    options, classes = task.options, task.declared_classes
+    more = classes, options.words, size, options.survey_weights
+    return SummaryPlan(task.layout, options.assumption(task.layout).needs, task.target, task.weights, n_folds, *more)
 
 
 def choose_sample_size(layout: Layout, factor: int) -> SampleSize:
@@ -112,7 +114,7 @@ def fetch_sample(model: Model, source: Source, weights: str | None, allow_missin
     labels = choose_label_readings(model.target, weights)
     for name in labels:
         check_column(source, name)
-    wanted = check_columns(source, model._layout.readings(), allow_missing) | labels
+    wanted = check_columns(source, model._layout, allow_missing) | labels
     size = choose_sample_size(model._layout, 1)
     sample = sample_rows(source, wanted, model._layout, size)
     if sample.table is None:
@@ -129,7 +131,7 @@ def _encode_sample(task: Task, total: Ledger, sample: RowSample, n_folds: int) -
     labels = [str(label) for label in total.schema.classes]
     source, fold = Frame(sample.table), assign_folds_by_key(sample.keys, n_folds)
     read = read_labelled_rows(source, task.target, labels, task.weights, matrices, None)
-    rows = concatenate_rows([rows for _, rows in read])
+    rows = to_effective_rows(concatenate_rows([rows for _, rows in read]), total)
     return replace(rows, fold=fold[rows.number]) if n_folds > 1 else rows
 
 
@@ -154,4 +156,4 @@ def _recode_sample(summariser: TableSummariser, total: Ledger, sample: Rows | No
     for i, words in enumerate(known, len(columns) - len(known)):
         threads = engines.thread_count(summariser.n_jobs)
         columns[i] = [build_word_matrix(summariser.words, words, columns[i][0], threads)]
-    return replace(sample, columns=columns, codes=codes)
+    return to_effective_rows(replace(sample, columns=columns, codes=codes), total)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,9 @@ from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 from deciban.errors import InputError
+from deciban.ledger import Ledger
 from deciban.ledger.hashing import hash_row_numbers
+from deciban.ledger.statistic import round_effective
 from deciban.model.matrices import Matrices, check_columns, row_blocks, stack_rows
 from deciban.model.summarise_table import Progress, Rows, choose_label_readings, row_weights
 from deciban.sources.arrow_cells import LevelEncoder
@@ -123,7 +126,7 @@ def read_labelled_rows(
     known, read, labels = LevelEncoder(classes, column=target), 0, choose_label_readings(target, weights)
     for name in labels:
         check_column(source, name)
-    wanted = check_columns(source, matrices.layout.readings(), allow_missing) | labels
+    wanted = check_columns(source, matrices.layout, allow_missing) | labels
     for batches in row_blocks(source, wanted, matrices.layout):
         codes = np.concatenate([known.encode(batch.column(target)) for batch in batches])
         number = np.arange(read, read + len(codes))
@@ -134,6 +137,13 @@ def read_labelled_rows(
         if progress is not None:
             progress(read)
         yield batches, Rows(matrices.columns(batches), codes.astype(np.int32), weight, number)[is_labelled]
+
+
+def to_effective_rows(rows: Rows, total: Ledger) -> Rows:
+    """Return rows whose survey weights sum to the effective number of all rows, of which `total` is the ledger."""
+    if rows.weight is None or not total.squares.any():
+        return rows
+    return replace(rows, weight=round_effective(rows.weight / total.mean_weight))
 
 
 def keep_learned_rows(rows: Rows) -> Rows:

@@ -23,7 +23,7 @@ from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
 from deciban.sources.number_formats import get_plain_format
-from deciban.sources.source import FileOptions, Source, find_column, open_source
+from deciban.sources.source import FileOptions, Source, find_column, open_source, read_spread
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, check_any_used, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
@@ -57,9 +57,12 @@ source : path, frame, mapping, DuckDB relation, or database
 target : str or int
     The column to predict: its name, or its number, 1 for the first and −1 for the last.
 roles : mapping of str to str, or None
-    The roles of columns, {'age': 'number'}; those of the others are inferred from the first rows.
+    The roles of columns, {'age': 'number'}; those of the others are inferred from some of the rows.
 weights : str or None
-    A column with the weight of each row.
+    A column with the weight of each row, a count: weight 2 is two equal rows.
+survey_weights : str or None
+    A column with the survey weight of each row. Their unit has no effect; the table counts as as many rows as
+    would carry as much information (Kish 1965), (Σw)²/Σw² of each class.
 sql : str or None
     A DuckDB query whose result is read instead of a source.
 spark : SparkSession or None
@@ -128,8 +131,10 @@ class Task:
     def summariser(self, n_folds: int, assign: FoldAssigner | None = None) -> TableSummariser:
         """Return an empty summariser of the table, ready to read; `assign` returns the folds of rows."""
         needs = self.options.assumption(self.layout).needs
-        words, declared = self.options.words, self.declared_classes
-        return TableSummariser(self.layout, needs, self.target, self.weights, n_folds, assign, declared, words=words)
+        return TableSummariser(
+            self.layout, needs, self.target, self.weights, n_folds, assign, self.declared_classes,
+            words=self.options.words, survey=self.options.survey_weights,
+        )  # fmt: skip
 
 
 def plan(
@@ -141,6 +146,7 @@ def plan(
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
@@ -159,7 +165,8 @@ def plan(
     `more` are `OPTION_NAMES`, and the options of reading files.
     """
     has_words = words is not None
-    target, weights, unlearned = to_name(target), to_name(weights), [to_name(name) for name in unlearned]
+    target, unlearned = to_name(target), [to_name(name) for name in unlearned]
+    weights = choose_weights(weights, survey_weights)
     roles, blocks = {to_name(name): role for name, role in (roles or {}).items()}, to_names(blocks)
     given = {name: more.pop(name) for name in OPTION_NAMES if name in more}
     reading = FileOptions.from_arguments(more)
@@ -183,7 +190,7 @@ def plan(
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
     needs_head = structure != "naive" or _needs_first_rows(opened, [target, weights, *unlearned], roles, like)
-    head = opened.head(HEAD_ROWS if needs_head else 0)
+    head = read_spread(opened, HEAD_ROWS if needs_head else 0)
     _check_labels(head, target)
     if like is not None:
         found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
@@ -196,16 +203,24 @@ def plan(
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
         if structure != "naive":
-            columns = add_cells(columns, head, target, get_plain_format(opened))
+            is_survey, plain = survey_weights is not None, get_plain_format(opened)
+            columns = add_cells(columns, head, target, weights, is_survey, plain)
     columns = columns if structure != "naive" else without_cells(columns)
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
-    options = replace(options, dependence=dependence)
+    options = replace(options, dependence=dependence, survey_weights=survey_weights is not None)
     target_type = _find_target_type(opened, head, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,
     )  # fmt: skip
+
+
+def choose_weights(weights: Any, survey_weights: Any) -> str | None:
+    """Return the name of the column of weights, of either kind; refuse both."""
+    if weights is not None and survey_weights is not None:
+        raise InputError("weights are counts of rows or survey weights, not both. Hint: leave one out")
+    return to_name(survey_weights if weights is None else weights)
 
 
 def _resolve_dependence(structure: Any, learner: str, like: Model | None) -> Dependence:

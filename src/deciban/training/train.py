@@ -36,8 +36,11 @@ from deciban.training.column_roles import (
 from deciban.training.structure import is_better, refuse_independence
 from deciban.training.table_folds import TableFoldScores
 from deciban.training.table_pass import TablePass, make_matrices, read_table
-from deciban.training.table_rows import read_labelled_rows
+from deciban.training.table_rows import read_labelled_rows, to_effective_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, plan
+
+MAX_MEAN_COUNT = 50
+"""The mean of weights beyond which a warning asks whether they are survey weights."""
 
 MAX_NAMED_SPELLINGS = 3
 """Number of pairs of classes, alike but for case, that a warning names."""
@@ -53,6 +56,7 @@ def train(
     like: Model | None = None,
     numbers: str | None = None,
     weights: str | None = None,
+    survey_weights: str | None = None,
     classes: Sequence[str] | None = None,
     prior: Any = None,
     sql: str | None = None,
@@ -118,8 +122,8 @@ def train(
     judge : bool
         Whether the model is evaluated on rows that were not learned (`Model.held_out`).
     calibrate : 'auto', 'temperature', 'platt', 'isotonic', 'none' or None
-        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by the
-        simplest map that is as good as any, which may be none. None: 'auto' with `judge`, else 'none'.
+        How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by a
+        temperature, unless the class shares or another map are better. None: 'auto' with `judge`, else 'none'.
     alpha : float or 'auto'
         The pseudo-count added to every count of a level, bin, rate and word. 'auto': 1 for rates and words; the
         shares of levels and bins are shrunk to those of all classes together, as far as their counts are alike.
@@ -152,18 +156,20 @@ def train(
     given = {name: value for name, value in locals().items() if name not in ("judge", "calibrate", "progress")}
     method = check_method(calibrate, "auto" if judge else None)
     refuse_independence(learner, structure)
+    choice = None
     if learner == "auto":
         choice = _choose_learner(plan(**given), progress)
         given |= {"learner": None, "C": "auto", "seconds": None, **choice.arguments}
-        model = train(**given, judge=judge, calibrate=calibrate, progress=progress)
-        if model.held_out is not None:
-            model.held_out = replace(model.held_out, measured=f"{model.held_out.measured}; {choice}")
-        return model
+        structure = given["structure"]
+        method = "shares" if choice.is_constant and calibrate in (None, "auto") else method
     has_pairs = like is not None and bool(like._layout.cells)
     task = plan(**{**given, "structure": structure if judge or structure != "auto" or has_pairs else "naive"})
     trained = train_task(task, EVALUATION_FOLDS if judge or method else 1, progress)
     _add_held_out_results(trained, method, judge)
-    return trained.model
+    model = trained.model
+    if choice is not None and model.held_out is not None:
+        model.held_out = replace(model.held_out, measured=f"{model.held_out.measured}; {choice}")
+    return model
 
 
 def _choose_learner(task: Task, progress: Progress | None) -> Any:
@@ -211,7 +217,8 @@ class Trained:
         """Read the table again; yield its batches, each with its rows that have a class."""
         task, matrices = self.task, make_matrices(self.task, self.total)
         labels = [str(label) for label in self.total.schema.classes]
-        yield from read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress)
+        for batches, rows in read_labelled_rows(task.source, task.target, labels, task.weights, matrices, progress):
+            yield batches, to_effective_rows(rows, self.total)
 
     def check_folds(self, n: int, noun: str = "folds", hint: str = "") -> None:
         """Raise an error if the ledgers of the folds were too large to be kept."""
@@ -300,6 +307,7 @@ def _complete_task(task: Task, read: TablePass) -> tuple[Task, TablePass]:
 def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     """Decide the open roles, and learn the model of a ledger; `decides`: for the folds too, where that is certain."""
     columns, _, certain = decide(task.layout, read.total, task.options)
+    _ask_about_weights(task, read)
     _warn_of_spellings(task.target, list(map(str, read.total.schema.classes)))
     made = replace(read.origin, created=datetime.now(UTC).isoformat(timespec="seconds"), source=task.source.name)
 
@@ -325,6 +333,20 @@ def _learn(task: Task, read: TablePass, decides: bool = True) -> Trained:
     if not forest.model.structure or forest.sample_scores is None:
         return naive
     return forest if is_better(forest.sample_scores, naive.sample_scores) else naive
+
+
+def _ask_about_weights(task: Task, read: TablePass) -> None:
+    """Warn of weights that are probably no counts of rows: all alike, large, or fractions."""
+    weight, n = read.total.n_rows, read.n_learned
+    are_alike = weight > n and weight % n == 0  # or have such a mean by chance, of one table in n
+    are_fractions = weight < n or (read.total.rows % 1).any()
+    if task.options.survey_weights or not (are_alike or are_fractions or weight > MAX_MEAN_COUNT * n):
+        return
+    warn_caller(
+        f"weights are counts of rows here: {format_count(n, 'row')} of {task.weights!r} count as "
+        f"{format_count(weight, 'row')}. Survey weights? --survey-weights {task.weights} "
+        f"(survey_weights={task.weights!r})"
+    )
 
 
 def _warn_of_spellings(target: str, classes: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ The ledgers are computed from one pass over the rows.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
@@ -53,7 +54,8 @@ def ledgers_excluding_each(folds: Sequence[Ledger]) -> Iterator[Ledger]:
         others = before + after.pop() if after else before
         differences = (total - fold.parts[i] for total, i in zip(totals, np.flatnonzero(wide)))
         sums = iter(others.parts)
-        yield Ledger(fold.schema, others.rows, tuple(next(differences) if w else next(sums) for w in wide))
+        parts = tuple(next(differences) if w else next(sums) for w in wide)
+        yield replace(others, schema=fold.schema, parts=parts)
         before = before + own
 
 

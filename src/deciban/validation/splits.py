@@ -1,19 +1,14 @@
-"""Assignment of rows to folds: stratified by class, by groups, by order, or by the content of the rows."""
+"""Assignment of rows to folds: stratified by class, by groups, or by order."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger.hashing import hash_row_numbers
 
 Folds = NDArray[np.int32]
 """The fold of each row; −1: the row is learned by every model and scored by none."""
-
-RowHashes = NDArray[np.uint64]
 
 LEAVE_ONE_OUT_TEXT = "exact leave-one-out: every row scored by the model of all others"
 """The sentence of a report on rows that were left out one by one."""
@@ -45,7 +40,8 @@ def check_n_folds(folds: Any) -> int:
 class StratifiedAssigner:
     """An assigner of rows to folds of equal class shares: the i-th row of class k goes to fold (i + k) mod F.
 
-    Rows may come in batches: the number of rows of each class so far is kept.
+    Classes are numbered as they appear, so their names change nothing. Rows may come in batches: the number of rows
+    of each class so far is kept.
 
     >>> folds = StratifiedAssigner(2)
     >>> folds.assign(np.array([0, 0, 1, 0])).tolist(), folds.assign(np.array([1, 0])).tolist()
@@ -55,6 +51,8 @@ class StratifiedAssigner:
     def __init__(self, n_folds: int) -> None:
         self.n_folds = check_n_folds(n_folds)
         self._passed = np.zeros(0, dtype=np.int64)
+        self._numbers = np.zeros(0, dtype=np.int64)
+        """The number of each class by its code, −1 before it appears."""
 
     def assign(self, codes: NDArray[np.integer[Any]]) -> Folds:
         """Return the folds of the next rows, by the codes of their classes; a row without a class (−1) is in none."""
@@ -66,8 +64,15 @@ class StratifiedAssigner:
         index = None if least >= 0 else np.flatnonzero(codes >= 0)
         present = codes if index is None else codes[index]
         counts = np.bincount(present, minlength=len(self._passed))
-        self._passed = np.concatenate([self._passed, np.zeros(len(counts) - len(self._passed), dtype=np.int64)])
-        first = (self._passed + np.arange(len(counts))) % self.n_folds
+        new = len(counts) - len(self._passed)
+        self._passed = np.concatenate([self._passed, np.zeros(new, dtype=np.int64)])
+        self._numbers = np.concatenate([self._numbers, np.full(new, -1)])
+        if (self._numbers[present] < 0).any():
+            found, where = np.unique(present, return_index=True)
+            appeared = found[np.argsort(where)]
+            appeared = appeared[self._numbers[appeared] < 0]
+            self._numbers[appeared] = self._numbers.max() + 1 + np.arange(len(appeared))
+        first = (self._passed + self._numbers) % self.n_folds
         self._passed = self._passed + counts
         narrow = present.astype(np.uint16) if len(counts) <= 1 << 16 else present  # 16 bits: NumPy sorts by counting
         order = np.argsort(narrow, kind="stable")
@@ -186,66 +191,3 @@ def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(values != values)  # NaN and NaT alone differ from themselves
     named = ((value, type(value).__name__) for value in values.tolist())  # pandas's NA cannot be compared
     return np.array([value is None or name == "NAType" or value != value for value, name in named], dtype=np.bool_)
-
-
-def assign_by_content(parts: Sequence[Any], codes: NDArray[np.int32], weight: Array | None, n_folds: int) -> Folds:
-    """Assign rows to stratified folds by their content and not by their order.
-
-    The i-th row of class k, in the order of the hashes of the rows, is in fold (i + k) mod F; every row has a class.
-    `weight` only orders equal rows. `parts` are columns or matrices, dense or CSR: both have the same folds if they
-    have the same numbers, both integers or both floats.
-
-    Equal rows, of which a few categories make many, are spread over the folds: a model without all of them would have
-    opposite evidence on them. But where every row occurs a multiple of g times, g of them are assigned as one, so
-    that a table written twice is learned as one whose rows have the weight 2.
-
-    >>> assign_by_content([np.array([7.0, 5.0, 7.0, 5.0])], np.zeros(4, np.int32), None, 2).tolist()
-    [1, 0, 1, 0]
-    """
-    n = len(codes)
-    hashes: RowHashes = np.zeros(n, dtype=np.uint64)  # the same for equal rows, and hardly ever for others
-    for part in parts:
-        hashes = _mix_hashes(hashes) + _hash_cells(part)
-    hashes = _mix_hashes(hashes)
-    order = np.lexsort((np.zeros(n) if weight is None else weight, hashes, codes))
-    k, own = codes[order], hashes[order]
-    first = np.flatnonzero(np.concatenate([[True], (k[1:] != k[:-1]) | (own[1:] != own[:-1])])) if n else np.arange(0)
-    times = max(1, int(np.gcd.reduce(np.diff(np.append(first, n)))))
-    counts = np.bincount(codes)
-    place = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
-    out = np.empty(n, dtype=np.int32)
-    out[order] = (place // times + k) % n_folds
-    return out
-
-
-def _mix_hashes(hashes: RowHashes) -> RowHashes:
-    return hash_row_numbers(hashes.view(np.int64))
-
-
-def _hash_cells(part: Any) -> RowHashes:
-    """Return a hash of each row: of a column the bits of its cell, of a matrix the sum over cells that are not 0."""
-    if hasattr(part, "indptr"):
-        entries = _hash_entries(part.indices, part.data)
-        ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(entries, dtype=np.uint64)])
-        sums: RowHashes = ends[part.indptr[1:]] - ends[part.indptr[:-1]]
-        return sums
-    if part.ndim == 1:
-        return _take_bits(part)
-    total: RowHashes = np.zeros(len(part), dtype=np.uint64)
-    for j in range(part.shape[1]):
-        total += _hash_entries(np.array([j]), part[:, j])
-    return total
-
-
-def _hash_entries(where: NDArray[Any], cells: NDArray[Any]) -> RowHashes:
-    """Hash cells together with their columns; 0 for cells that are 0."""
-    each = _mix_hashes(hash_row_numbers(where.astype(np.int64)) ^ _mix_hashes(_take_bits(cells)))
-    return np.where(cells == 0, np.uint64(0), each)
-
-
-def _take_bits(numbers: NDArray[Any]) -> RowHashes:
-    """Return the bits of floats, equal for 0 and −0 and for all NaN; whole numbers as they are."""
-    if numbers.dtype.kind != "f":
-        return numbers.astype(np.int64).view(np.uint64)
-    x = numbers.astype(np.float64) + 0.0  # which turns −0 into 0
-    return np.where(np.isnan(x), np.nan, x).view(np.uint64)

@@ -1,0 +1,76 @@
+"""The spellings of a value: texts that stand for one level, class or flag in every reader, export and option."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+WORDS: Final = {"true": ("true", "yes"), "false": ("false", "no")}
+"""The words of each truth value: of models and Arrow, of Python, of Excel and R, and of people."""
+
+SHORT_WORDS: Final = {"true": ("t", "y", "1", "1.0"), "false": ("f", "n", "0", "0.0")}
+"""The letters and digits of each truth value, which have this meaning only where every level is a truth value."""
+
+
+def _list_cases(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize(), word.upper())))
+
+
+LONG_TRUTHS: Final[Mapping[str, Sequence[str]]] = {
+    word: words for words in map(_list_cases, WORDS.values()) for word in words
+}
+"""The spellings of a truth value in full, by each of them."""
+
+TRUTHS: Final[Mapping[str, Sequence[str]]] = {
+    word: words for truth in WORDS for words in [_list_cases(WORDS[truth] + SHORT_WORDS[truth])] for word in words
+}
+"""The spellings of a truth value, letters and digits too, by each of them."""
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]+(\.0)?", re.ASCII)
+
+
+def is_flag(levels: Collection[str]) -> bool:
+    """Return whether every level is a truth value, so that letters and digits are truth values too."""
+    return len(levels) <= len(TRUTHS) and all(level in TRUTHS for level in levels)
+
+
+def list_spellings(text: str, flag: bool) -> Sequence[str]:
+    """Return all spellings of a value, itself among them; `flag`: letters and digits may be truth values.
+
+    >>> list_spellings("7", False), list_spellings("no", False), list_spellings("a", True)
+    (('7', '7.0'), ('false', 'False', 'FALSE', 'no', 'No', 'NO'), ('a',))
+    """
+    found = (TRUTHS if flag else LONG_TRUTHS).get(text)
+    if found is None and WHOLE_NUMBER.fullmatch(text):
+        stem = text.removesuffix(".0")
+        found = stem, f"{stem}.0"
+    return found or (text,)
+
+
+def find_level(text: str, levels: Collection[str]) -> str:
+    """Return the level that a text stands for: itself, else the one level of the same value, else the text.
+
+    >>> find_level("TRUE", ["no", "yes"]), find_level("1", ["false", "true"]), find_level("2.0", ["1", "2"])
+    ('yes', 'true', '2')
+    >>> find_level("1", ["maybe", "no", "yes"]), find_level("true", ["True", "TRUE"])
+    ('1', 'true')
+    """
+    if text in levels:
+        return text
+    found = [each for each in list_spellings(text, is_flag(levels)) if each in levels]
+    return found[0] if len(found) == 1 else text
+
+
+def spell_level(level: str, levels: Collection[str]) -> list[str]:
+    """Return the texts that `find_level` takes for a level, itself first.
+
+    >>> spell_level("1", ["1", "2"]), spell_level("1.0", ["1", "1.0"]), spell_level("a", ["a"])
+    (['1', '1.0'], ['1.0'], ['a'])
+    >>> spell_level("no", ["maybe", "no"]), spell_level("yes", ["YES", "yes"])
+    (['no', 'false', 'False', 'FALSE', 'No', 'NO'], ['yes'])
+    """
+    spellings = list_spellings(level, is_flag(levels))
+    if sum(each in levels for each in spellings) > 1:
+        return [level]
+    return [level, *(each for each in spellings if each != level)]
