@@ -23,6 +23,7 @@ evidence of one of three hundred, which lost breast-w; without m, chance among t
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +121,7 @@ def _find_roots(function: Callable[[Array], Array], low: Array, high: Array) -> 
     return found
 
 
-def merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
+def merge_equal(value: Array, owner: NDArray[Any], times: Array) -> tuple[Array, NDArray[np.intp], Array]:
     """Return the distinct positive values of each owner, their owners and how often they occur."""
     some = (value > 0) & (times > 0)
     pair, place = np.unique(owner[some] + 1j * value[some], return_inverse=True)

@@ -144,9 +144,10 @@ class Options:
 def list_pseudo_counts(layout: Layout, model: GenerativeModel) -> dict[str, float]:
     """Return the pseudo-count α of each feature by its name, or m where its shares are shrunk to the common ones."""
     found: dict[str, float] = {}
-    for (_, features), family, part in zip(layout.blocks, model.assumption.families, model.complete.parts):
+    families: Sequence[Any] = model.assumption.families
+    for (_, features), family, part in zip(layout.blocks, families, model.complete.parts):
         if hasattr(family, "alpha"):
-            is_pooled = isinstance(family, (Binned, Categorical)) and family.pooled
+            is_pooled = getattr(family, "pooled", False)
             values = family.pooling(part) if is_pooled else broadcast_alpha(family.alpha, len(features))
             found |= zip([feature.name for feature in features], values.tolist())
     return found
