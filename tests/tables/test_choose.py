@@ -72,7 +72,7 @@ def test_a_pseudo_count_that_is_chosen_is_chosen_without_the_fold(clinic):
     [
         {},
         {"alpha": 0.1},
-        {"alpha": "auto"},
+        {"alpha": 1.0},
         {"numbers": "binned", "alpha": 3.0},
         {"numbers": "number", "prior": "uniform"},
         {"numbers": "number", "parameter_prior": 10.0},
