@@ -140,7 +140,7 @@ def fit_temperature(
     `near` is the starting point. Prior rows have the evidence of the rows and the shares of the classes, so that rows
     that no class shares make nothing certain.
     """
-    rows = _take_evidence(L, truth, weight, log_prior)
+    rows, log_prior = _take_evidence(L, truth, weight, log_prior), log_prior[~np.isneginf(log_prior)]
     start = np.array([_choose_starting_slope(rows[0]) if near is None else near.t])
     share = prior_rows / max(prior_rows + rows[2].sum(), np.finfo(np.float64).tiny)
     targets = (1 - share) * np.eye(len(log_prior))[rows[1]] + share * np.exp(log_prior - log_sum_exp(log_prior[None]))
@@ -157,25 +157,32 @@ def fit_platt(L: Array, truth: IntegerCodes, weight: Array, log_prior: Array, ne
 
     `near` is the starting point. Above `MAX_BIASED_CLASSES` all biases are 0.
     """
-    rows, K = _take_evidence(L, truth, weight, log_prior), len(log_prior)
-    slope = _choose_starting_slope(rows[0]) if near is None else near.slope
-    first = np.zeros(K) if near is None else near.bias - near.bias[0]
+    rows, bias, possible = (
+        _take_evidence(L, truth, weight, log_prior),
+        np.zeros(len(log_prior)),
+        ~np.isneginf(log_prior),
+    )
+    K, slope = possible.sum(), _choose_starting_slope(rows[0]) if near is None else near.slope
+    first = np.zeros(K) if near is None else near.bias[possible] - near.bias[possible][0]
     start = np.append(slope, first[1:] if K <= MAX_BIASED_CLASSES else [])
-    theta = _fit_line(rows, compute_targets(*rows[1:], K, PLATT_PRIOR_ROWS), log_prior, start, 0.0)
-    bias = np.append(0.0, theta[1:]) if len(theta) > 1 else np.zeros(K)
-    return Platt(float(theta[0]), bias - bias.mean())
+    theta = _fit_line(rows, compute_targets(*rows[1:], K, PLATT_PRIOR_ROWS), log_prior[possible], start, 0.0)
+    bias[possible] = np.append(0.0, theta[1:]) if len(theta) > 1 else 0.0
+    return Platt(float(theta[0]), np.where(possible, bias - bias[possible].mean(), 0.0))
 
 
 def _take_evidence(
     L: Array, truth: IntegerCodes, weight: Array, log_prior: Array
 ) -> tuple[Array, IntegerCodes, Array]:
-    """Return ln p(x|k), up to a constant, of the rows that a slope can correct, their classes and weights."""
-    possible = ~np.isneginf(L[np.arange(len(truth)), truth])
-    evidence = L[possible] - np.where(np.isneginf(log_prior), 0.0, log_prior)
+    """Return ln p(x|k), up to a constant, of the rows that a slope can correct, their classes and weights.
+
+    Classes whose prior is 0 are left out.
+    """
+    known, possible = ~np.isneginf(L[np.arange(len(truth)), truth]), ~np.isneginf(log_prior)
+    evidence = L[known][:, possible] - log_prior[possible]
     finite = np.isfinite(evidence)
     if not finite.all():
         evidence = np.where(finite, evidence, evidence[finite].min() - 1.0)
-    return evidence, truth[possible], weight[possible]
+    return evidence, (np.cumsum(possible) - 1)[truth[known]], weight[known]
 
 
 def _choose_starting_slope(evidence: Array) -> float:
@@ -195,7 +202,6 @@ def _fit_line(
     (L, _, weight), K = rows, len(log_prior)
     if not len(L):
         return start
-    offset = np.where(np.isneginf(log_prior), 0.0, log_prior)
     size = max(K, CALIBRATION_BLOCK_CELLS // K)  # a Hessian has K² numbers
     blocks = [
         (np.ascontiguousarray(L[part].T), np.ascontiguousarray(targets[part].T), weight[part])
@@ -205,7 +211,7 @@ def _fit_line(
     def sum_losses(theta: Array) -> tuple[float, Array, Array]:
         loss, gradient, hessian = 0.0, np.zeros(len(theta)), np.zeros((len(theta), len(theta)))
         for block in blocks:
-            more = _compute_loss(*block, offset, theta)
+            more = _compute_loss(*block, log_prior, theta)
             loss, gradient, hessian = loss + more[0], gradient + more[1], hessian + more[2]
         shrunk = prior_rows * _measure_distance_from_one(theta[0])
         loss, gradient[0], hessian[0, 0] = loss + shrunk[0], gradient[0] + shrunk[1], hessian[0, 0] + shrunk[2]
