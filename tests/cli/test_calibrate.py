@@ -85,3 +85,12 @@ def test_an_unknown_method_is_wrong_usage(echoes, tmp_path):
     result = call("train", echoes, "--target", "class", "--calibrate", "magic", "-o", tmp_path / "m")
     assert result.exit_code == 2
     assert "magic" in result.stderr
+
+
+def test_a_file_is_calibrated_again(tmp_path):
+    model, out = tmp_path / "m.deciban", tmp_path / "again.deciban"
+    done("train", PATIENTS, "--target", "diagnosis", "--no-judge", "-o", model)
+    assert call("calibrate", model, PATIENTS).exit_code != 0
+    assert deciban.load(model).calibration is None
+    assert "calibrated: temperature" in done("calibrate", model, PATIENTS, "--learned", "-o", out).stderr
+    assert deciban.load(out).calibration.rows == deciban.load(model).ledger.n_rows

@@ -70,7 +70,7 @@ def test_a_form_that_is_clearly_better_is_chosen_by_one_fold_and_any_other_by_tw
     assert usual.is_better_than(poor)
     assert not poor.is_better_than(usual)
     assert len(poor.fold_losses) == len(usual.fold_losses) == 1
-    np.testing.assert_allclose(usual.fold_losses[0].sum(), hold_out(rows, fold, 0, usual.smoothing), atol=0.05)
+    np.testing.assert_allclose(usual.fold_losses[0].sum(), hold_out(rows, fold, 0, usual.smoothing), atol=0.1)
     assert not same.is_better_than(usual)
     assert len(same.fold_losses) == len(usual.fold_losses) == 2
 

@@ -406,3 +406,40 @@ def test_a_calibration_does_not_undo_the_prior_of_an_estimator():
         log_loss(truth, model.predict_proba(test)) for model in (plain.fit(X, y), plain.calibrated(X, y, "platt"))
     ]
     assert losses[1] < losses[0]
+
+
+def test_a_model_is_calibrated_again_by_rows_that_it_has_not_learned():
+    rows, new = clinic.patients(400), clinic.patients(300, seed=9)
+    model = deciban.train(rows, target="diagnosis", judge=False)
+    with pytest.raises(InputError, match="--learned"):
+        model.calibrate(rows)
+    assert model.calibration is None
+    plain = np.asarray(model.predict_log_proba(new))
+    found = model.calibrate(new, method="temperature").calibration
+    labels = new["diagnosis"].to_pylist()
+    kept = [i for i, label in enumerate(labels) if label is not None]
+    truth = np.array([list(model.classes).index(labels[i]) for i in kept])
+    expected = fit_temperature(
+        plain[kept], truth, np.ones(len(kept)), np.log([model.priors[c] for c in model.classes])
+    )
+    assert found.map.t == pytest.approx(expected.t, rel=1e-6)
+    with pytest.raises(InputError, match="calibrates nothing"):
+        model.calibrate(new, method="none")
+
+
+@pytest.mark.parametrize("settings", [{}, {"structure": "naive", "numbers": "number"}, {"structure": "tan"}])
+def test_learned_rows_are_left_out_when_they_calibrate(settings):
+    rows = clinic.patients(400)
+    model = deciban.train(rows, target="diagnosis", **settings)
+    before = model.calibration
+    again = model.calibrate(rows, learned=True).calibration
+    assert again.rows == before.rows
+    assert again.after == pytest.approx(before.after, rel=0.1)
+    assert again.before == pytest.approx(before.before, rel=0.15)
+
+
+def test_only_counts_can_leave_their_rows_out():
+    rows = clinic.patients(200)
+    model = deciban.train(rows, target="diagnosis", learner="logistic", judge=False)
+    with pytest.raises(InputError, match="not learned all of these rows as counts"):
+        model.calibrate(rows, learned=True)

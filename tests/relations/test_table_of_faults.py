@@ -6,6 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import deciban
 from deciban.errors import DecibanWarning
@@ -42,6 +45,36 @@ UNITS = {
     "mains frequency": (50, 0.02),
 }
 """Units by their usual value and the deviation of a class."""
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_number_far_from_zero_is_learned_as_one_near_it(unit):
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 0.3
+    z = rng.normal(2 * y, 1)
+    centre, deviation = UNITS[unit]
+    table = labelled(y, z=z, v=centre + deviation * z)
+    learned, held_out = table[:2000], table[2000:].reset_index(drop=True)
+    logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(learned[["z"]], learned[TARGET])
+    right = log_loss(
+        pd.DataFrame(logistic.predict_proba(held_out[["z"]]), columns=logistic.classes_), held_out[TARGET]
+    )
+    for options in ({}, {"judge": False}):
+        assert loss_of(learned[["v", TARGET]], held_out[["v", TARGET]], **options) <= right * NEAR
+
+
+def test_places_on_a_map_are_learned_as_if_their_mean_were_zero():
+    rng = np.random.default_rng(1)
+    k = rng.integers(0, 20, 3000)
+    centres = rng.normal(0, [0.02, 0.015], (20, 2))
+    places = centres[k] + rng.normal(0, 0.002, (3000, 2))
+    classes = np.char.add("quarter ", k.astype(str))
+    losses = []
+    for origin in (0.0, np.array([-93.64, 42.03])):
+        table = pd.DataFrame(places + origin, columns=["longitude", "latitude"]).assign(target=classes)
+        losses.append(loss_of(table[:2000], table[2000:].reset_index(drop=True)))
+    assert losses[0] < 0.6  # of ln 20 = 3.0
+    assert losses[1] <= losses[0] * NEAR
 
 
 def test_rows_of_a_month_that_training_did_not_have():

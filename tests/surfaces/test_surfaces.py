@@ -16,7 +16,7 @@ def test_all_surfaces_agree_on_a_sample():
     assert found.comparisons > 5_000
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(reason="writes and runs every surface of many tables: minutes")
 def test_all_surfaces_agree(postgres):
     found = runner.run(range(SEED + 100, SEED + 100_000), postgres, time.monotonic() + 120)
     assert not found.violations, "\n".join(map(str, found.violations))

@@ -27,6 +27,7 @@ GROUP: Final = Group(
         "merge": CommandEntry("Add models up.", "train"),
         "add": CommandEntry("Learn more rows.", "train"),
         "forget": CommandEntry("Unlearn rows.", "train"),
+        "calibrate": CommandEntry("Fit the calibration of a model again.", "train"),
         "sample": CommandEntry("Draw rows from a model.", "predict"),
         "serve": CommandEntry("Serve models by HTTP."),
         "studio": CommandEntry("Open pages in a browser: train, look, ask, correct."),

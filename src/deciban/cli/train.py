@@ -103,10 +103,25 @@ def forget(model: Path, output: str | None, exact: bool, **options: Any) -> None
     _update("forget", model, output, options, exact=exact)
 
 
+@command(
+    *UPDATE_ARGUMENTS[:-1],
+    flag("--learned", "The model has learned all of these rows: each is scored by the model without it."),
+    DEBUG,
+    examples=["deciban calibrate patients.deciban next-year.csv"],
+)
+def calibrate(model: Path, output: str | None, learned: bool, **options: Any) -> None:
+    """Fit the calibration of a model again, to rows that it has not learned, or to those it has."""
+    _update("calibrate", model, output, options, learned=learned)
+
+
 def _update(
-    what: Literal["add", "forget"], path: Path, output: str | None, options: Mapping[str, Any], **more: Any
+    what: Literal["add", "forget", "calibrate"],
+    path: Path,
+    output: str | None,
+    options: Mapping[str, Any],
+    **more: Any,
 ) -> None:
-    """Have a model learn or forget the rows of a table, save it, and print how many rows it has."""
+    """Have a model learn, forget or be calibrated by the rows of a table, save it, and print what was done."""
     out = output or str(path)
     is_changed = out != "-" and os.path.realpath(out) == os.path.realpath(path)
     lock = lock_for_change(path) if is_changed else nullcontext()
@@ -114,12 +129,13 @@ def _update(
         check_output(out, table.paths)
         model = open_model(path)
         before = model.ledger.n_effective
-        with progress(table, "learning" if what == "add" else "forgetting") as rows:
-            change = model.add if what == "add" else model.forget
-            change(table.source, progress=rows, **table.source_options, **more)
+        with progress(table, {"add": "learning", "forget": "forgetting", "calibrate": "calibrating"}[what]) as rows:
+            getattr(model, what)(table.source, progress=rows, **table.source_options, **more)
         save(model, out)
         after = model.ledger.n_effective
-    if out != "-":
+    if out != "-" and what == "calibrate":
+        print_stderr(f"{out}: calibrated: {model.calibration}")
+    elif out != "-":
         done = "learned" if what == "add" else "forgot"
         changed = format_count(abs(after - before), "row")
         print_stderr(f"{out}: {done} {changed}, {format_count(before)} before and {format_count(after)} now")

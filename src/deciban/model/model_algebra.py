@@ -6,6 +6,7 @@ import copy
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any, Self
 
 import numpy as np
@@ -128,6 +129,24 @@ class ModelAlgebra(RenamedAttributes):
         self._update(operator.sub, self._summarise(source, sql, progress, spark, **reading))
         if exact:
             self._scorer = self._scorer.with_maps(calibration=None)
+        return self
+
+    def calibrate(
+        self, source: Any = None, *, method: str = "auto", learned: bool = False, sql: str | None = None,
+        progress: Progress | None = None, **reading: Any,
+    ) -> Self:  # fmt: skip
+        """Fit the calibration again, to labelled rows that the model has not learned; return the model.
+
+        Rows that it has learned are refused, unless `learned` says so: then each is scored by the model without it.
+
+        >>> import deciban
+        >>> taste = {"sweet": [1, 2, 1, 8, 9, 7], "fruit": ["lemon"] * 3 + ["plum"] * 3}
+        >>> model = deciban.train(taste, target="fruit", numbers="number", judge=False)
+        >>> model.calibrate(taste, method="temperature", learned=True).calibration.rows
+        6
+        """
+        rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading)))
+        import_module("deciban.training.recalibrate").recalibrate(self, rows, method, learned, progress)
         return self
 
     def _update(self, operation: Callable[[Any, Any], Any], rows: TableSummariser | TableSummary) -> Self:

@@ -95,7 +95,7 @@ def draw_folds(task: Task, total: Ledger, n_rows: int, n_folds: int) -> SampledF
         return SampledFolds(None, [], None)
     rows = _draw_rows(task, total, n_rows)
     fold = StratifiedAssigner(n_folds).assign(rows.codes)
-    folds = count_parts(task, total.schema, rows, fold, n_folds)
+    folds = count_parts(task.options, task.layout, total.schema, rows, fold, n_folds)
     rest = total.without(reduce(lambda a, b: a + b, folds))
     return SampledFolds(replace(rows, fold=fold), folds, rest)
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -192,6 +192,21 @@ def _evaluate_model(
     model: Model, source: Source, weights: str | None, survey: bool, allow_missing: bool, progress: Progress | None
 ) -> Report:
     """Return the report on the labelled rows of a source, scored by a model that was trained before."""
+    card, hasher = score_table(model, source, weights, model._scorer, allow_missing, progress)
+    card = card.in_effective_rows() if survey else card
+    report = card.report(model.classes, f"evaluated on {source.name}")
+    share = estimate_learned_share(model, hasher)
+    if share is not None:
+        hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
+        warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=3)
+    return replace(report, learned_share=share)
+
+
+def score_table(
+    model: Model, source: Source, weights: str | None, scorer: Any, allow_missing: bool, progress: Progress | None,
+    score: Callable[[Rows], Array] | None = None,
+) -> tuple[Scorecard, RowHasher]:  # fmt: skip
+    """Return the scorecard of the labelled rows of a source, scored by a scorer or `score`, and their hashes."""
     matrices, monitor = model._make_matrices(), model._make_unseen_monitor()
     labels = [str(label) for label in model._scorer.schema.classes]
     hasher = RowHasher(model._layout, matrices.names)
@@ -208,14 +223,12 @@ def _evaluate_model(
             weighs = np.bool_(True) if rows.weight is None else rows.weight > 0
             unknown.update(_read_labels(batches, model.target, index[is_unknown & weighs]))
         if len(rows.codes):
-            posterior = model._scorer.scores(parts, "log_posterior", engines.thread_count(None))
+            posterior = score(rows) if score else scorer.scores(parts, "log_posterior", engines.thread_count(None))
             card += Scorecard.of(posterior, rows.codes, rows.weight, known, keep=True, number=rows.number)
             hasher.add(_with_documents(model._layout, rows, batches, index), rows.codes, labels)
     monitor.warn()
     _warn_of_unknown_classes(unknown, [label for label, is_known in zip(labels, known) if is_known])
-    card = card.in_effective_rows() if survey else card
-    report = card.report(model.classes, f"evaluated on {source.name}")
-    return _compare_with_learned_rows(report, model, hasher)
+    return card, hasher
 
 
 def _read_labels(batches: Sequence[Any], target: str, index: NDArray[np.intp]) -> list[str]:
@@ -245,14 +258,10 @@ def _with_documents(layout: Layout, rows: Rows, batches: Sequence[Any], index: N
     return [*rows.columns[:first], *([Documents.concatenate(parts)[index]] for parts in texts)]
 
 
-def _compare_with_learned_rows(report: Report, model: Model, hasher: RowHasher) -> Report:
-    """Return the report with the share of its rows that the model has learned, and warn if there is one."""
+def estimate_learned_share(model: Model, hasher: RowHasher) -> float | None:
+    """Return the share of rows that the model has learned, None where it is not known, or not significant."""
     learned = model.origin.learned
-    share = None if learned is None else learned.estimate_share(LearnedRows.of(hasher.hashes), hasher.chance)
-    if share is not None:
-        hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
-        warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=4)
-    return replace(report, learned_share=share)
+    return None if learned is None else learned.estimate_share(LearnedRows.of(hasher.hashes), hasher.chance)
 
 
 def _evaluate_folds(task: Task, split: Split, method: str | None, progress: Progress | None) -> Report:
@@ -375,7 +384,9 @@ class RowsInMemory(fold_models.RefittableRows):
     def count_each(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
         """Return the ledger of each of these rows."""
         part, schema = np.arange(len(index), dtype=np.int32), self.trained.total.schema
-        return table_folds.count_parts(self.trained.task, schema, self.rows[index], part, len(index))
+        return table_folds.count_parts(
+            self.trained.task.options, self.trained.task.layout, schema, self.rows[index], part, len(index)
+        )
 
     def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows, and report progress."""

@@ -48,21 +48,24 @@ DecidedColumns = Mapping[str, Column]
 
 def count_rows(task: Task, schema: Schema, rows: Rows) -> Ledger:
     """Return the ledger of rows in memory, whose class and level codes are indices of the schema's names."""
-    (ledger,) = count_parts(task, schema, rows, np.zeros(len(rows.codes), dtype=np.int32), 1)
+    part = np.zeros(len(rows.codes), dtype=np.int32)
+    (ledger,) = count_parts(task.options, task.layout, schema, rows, part, 1)
     return ledger
 
 
-def count_parts(task: Task, schema: Schema, rows: Rows, part: NDArray[np.int32], n_parts: int) -> list[Ledger]:
+def count_parts(
+    options: Options, layout: Layout, schema: Schema, rows: Rows, part: NDArray[np.int32], n_parts: int
+) -> list[Ledger]:
     """Return the ledger of each part of the rows; class k of part f is counted as class k·F + f."""
     codes = rows.codes * np.int32(n_parts) + part
     K = len(schema.classes) * n_parts
     weight = np.bincount(codes, weights=rows.weight, minlength=K).astype(np.float64)
     squares: Any = None
-    if task.options.survey_weights and rows.weight is not None:
+    if options.survey_weights and rows.weight is not None:
         squares = np.bincount(codes, weights=rows.weight**2, minlength=K)
-    needs = task.options.assumption(task.layout).needs
-    blocks = zip(needs, task.layout.blocks, schema.blocks, rows.columns)
-    parts = [_count_block(*block, codes, rows.weight, K, task.options.words) for block in blocks]
+    needs = options.assumption(layout).needs
+    blocks = zip(needs, layout.blocks, schema.blocks, rows.columns)
+    parts = [_count_block(*block, codes, rows.weight, K, options.words) for block in blocks]
     return split_by_fold(Ledger(schema, weight, tuple(parts), squares), schema, n_parts)
 
 
