@@ -13,18 +13,16 @@ SHORT_WORDS: Final = {"true": ("t", "y", "1", "1.0"), "false": ("f", "n", "0", "
 """The letters and digits of each truth value, which have this meaning only where every level is a truth value."""
 
 
-def _list_cases(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(form for word in words for form in (word, word.capitalize(), word.upper())))
+def _by_spelling(*truths: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """Return the words of each truth value in small and capital letters, by each of them."""
+    cases = [dict.fromkeys(s for word in words for s in (word, word.capitalize(), word.upper())) for words in truths]
+    return {spelling: tuple(spellings) for spellings in cases for spelling in spellings}
 
 
-LONG_TRUTHS: Final[Mapping[str, Sequence[str]]] = {
-    word: words for words in map(_list_cases, WORDS.values()) for word in words
-}
+LONG_TRUTHS: Final = _by_spelling(*WORDS.values())
 """The spellings of a truth value in full, by each of them."""
 
-TRUTHS: Final[Mapping[str, Sequence[str]]] = {
-    word: words for truth in WORDS for words in [_list_cases(WORDS[truth] + SHORT_WORDS[truth])] for word in words
-}
+TRUTHS: Final = _by_spelling(*(WORDS[truth] + SHORT_WORDS[truth] for truth in WORDS))
 """The spellings of a truth value, letters and digits too, by each of them."""
 
 WHOLE_NUMBER = re.compile(r"-?[0-9]+(\.0)?", re.ASCII)
@@ -41,11 +39,9 @@ def list_spellings(text: str, flag: bool) -> Sequence[str]:
     >>> list_spellings("7", False), list_spellings("no", False), list_spellings("a", True)
     (('7', '7.0'), ('false', 'False', 'FALSE', 'no', 'No', 'NO'), ('a',))
     """
-    found = (TRUTHS if flag else LONG_TRUTHS).get(text)
-    if found is None and WHOLE_NUMBER.fullmatch(text):
-        stem = text.removesuffix(".0")
-        found = stem, f"{stem}.0"
-    return found or (text,)
+    stem = text.removesuffix(".0")
+    own = (stem, f"{stem}.0") if WHOLE_NUMBER.fullmatch(text) else (text,)
+    return (TRUTHS if flag else LONG_TRUTHS).get(text, own)
 
 
 def find_level(text: str, levels: Collection[str]) -> str:
@@ -71,6 +67,5 @@ def spell_level(level: str, levels: Collection[str]) -> list[str]:
     (['no', 'false', 'False', 'FALSE', 'No', 'NO'], ['yes'])
     """
     spellings = list_spellings(level, is_flag(levels))
-    if sum(each in levels for each in spellings) > 1:
-        return [level]
-    return [level, *(each for each in spellings if each != level)]
+    is_only = sum(each in levels for each in spellings) == 1
+    return [level, *(each for each in spellings if is_only and each != level)]

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from deciban.families.binned import Binned, best_cuts
 from deciban.ledger import Grid
-from deciban.ledger.grid import cell_numbers, edges, middles
+from deciban.ledger.grid import cell_numbers, cell_widths, edges
 from tests.timing import least_seconds
 
 number = st.floats(allow_nan=False, allow_infinity=False)
@@ -139,8 +139,7 @@ def test_rows_drawn_lie_in_the_cells_seen():
     draws = Binned().sample(part, y, rng)
     for j in range(3):
         seen = part.cell[part.offset[j] : part.offset[j + 1]]
-        drawn = Grid.of(draws[:, [j]], y, None, 2)
-        assert set(drawn.cell.tolist()) <= set(seen.tolist())
+        assert set(cell_numbers(draws[:, j], part.bits[j]).tolist()) <= set(seen.tolist())
 
 
 def test_the_count_of_parameters_is_that_of_the_bins():
@@ -161,30 +160,34 @@ def test_learning_more_and_forgetting_it_gives_the_same_cuts():
 
 def test_many_cells_and_classes_are_cut_in_a_moment():
     rng = np.random.default_rng(0)
-    cell = np.tile(np.arange(5000, dtype=np.int32), 50)
+    cell = np.tile(np.arange(5000) << 45, 50)
     means = rng.integers(0, 5000, (10, 50, 1))
     rate = np.exp(-(((np.arange(5000) - means) / 700) ** 2)) * 5
-    part = Grid(cell, np.arange(51) * 5000, 1.0 + rng.poisson(rate).reshape(10, -1))
+    part = Grid(cell, np.arange(51) * 5000, 1.0 + rng.poisson(rate).reshape(10, -1), np.full(50, 7))
     assert len(Binned().solve(part).cuts) > 200
     assert least_seconds(lambda: Binned().solve(part), 5.0) <= 5.0  # well under a second on an idle machine
 
 
+every_resolution = pytest.mark.parametrize("bits", [7, 23, 52])
+
+
+@every_resolution
 @given(x=number, y=number)
-def test_cells_keep_the_order_of_numbers(x, y):
-    a, b = cell_numbers(np.array([x, y])).tolist()
+def test_cells_keep_the_order_of_numbers(bits, x, y):
+    a, b = cell_numbers(np.array([x, y]), bits).tolist()
     assert (a <= b) if x <= y else (a >= b)
 
 
+@every_resolution
 @given(x=number | st.sampled_from([0.0, -0.0, 5e-324, -5e-324, 1.0, -1.0, 1.7e308, -1.7976931348623157e308]))
-def test_a_number_is_at_or_above_an_edge_exactly_if_its_cell_is(x):
-    (cell,) = cell_numbers(np.array([x]))
-    low, high = edges(np.array([cell, cell + 1]))
+def test_a_number_is_at_or_above_an_edge_exactly_if_its_cell_is(bits, x):
+    (cell,) = cell_numbers(np.array([x]), bits)
+    low, high = edges(np.array([cell, cell + cell_widths(bits)]))
     assert low <= x
     assert x < high or high == np.finfo(float).max
-    assert low <= middles(np.array([cell]))[0] <= high
-    assert cell_numbers(np.array([low]))[0] == cell
-    assert low == -np.finfo(float).max or cell_numbers(np.array([np.nextafter(low, -np.inf)]))[0] < cell
-    assert x == 0 or abs(high - low) <= abs(x) / 64 or abs(x) < 1e-300
+    assert cell_numbers(np.array([low]), bits)[0] == cell
+    assert low == -np.finfo(float).max or cell_numbers(np.array([np.nextafter(low, -np.inf)]), bits)[0] < cell
+    assert x == 0 or abs(high - low) <= abs(x) / 2 ** (bits - 1) or abs(x) < 1e-290
 
 
 def test_zero_has_one_cell_whatever_its_sign():

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from deciban.engines import dense as arrays
 from deciban.engines import kernel_dispatch as fast
-from deciban.kernels import moments, value_counts
+from deciban.kernels import moments
 from deciban.kernels.execution import MIN_KERNEL_STEPS, part_of_work
 from deciban.ledger import Grid, Moments, Needs
-from deciban.ledger.grid import BIAS, cell_numbers
-from tests.kernels.matrix import GRID, MOMENTS, UNIT, assert_statistic, remove_values, tables
+from deciban.ledger.grid import MAX_FILLED_CELLS, cell_numbers
+from tests.kernels.matrix import GRID, MOMENTS, assert_statistic, remove_values, tables
 from tests.laws.matrix import assert_same
 
 
@@ -89,7 +89,7 @@ def test_grids_across_the_blocks_of_the_kernel(rows, columns):
 def test_grids_with_more_cells_than_slots(rows, columns, K):
     rng = np.random.default_rng(K)
     X = rng.choice([-1.0, 1.0], (rows, columns)) * np.exp(rng.uniform(-300, 300, (rows, columns)))
-    assert min(len(np.unique(cell_numbers(x))) for x in X.T) > fast.INITIAL_GRID_COUNTS // K
+    assert min(len(np.unique(cell_numbers(x, 7))) for x in X.T) > 4 * MAX_FILLED_CELLS
     assert_statistic(GRID, (X, rng.integers(0, K, rows).astype(np.int32), None, K))
     assert_statistic(GRID, (X, rng.integers(0, K, rows).astype(np.int32), rng.choice([0.0, 0.5, 2.0], rows), K))
 
@@ -113,27 +113,21 @@ def test_grids_of_any_number_at_all(x):
         assert_same(arrays.summarise(GRID, X, codes, None, 2, 1), Grid.of(X, codes, None, 2))
 
 
-def test_numbers_that_share_a_cell_with_infinity_are_left_to_the_definition():
-    X, codes = np.array([[-np.finfo(float).max], [1.0]]), np.zeros(2, np.int32)
-    assert fast.summarise_by_kernel(moments, GRID, X, codes, None, 1) is None
-    assert fast.summarise_by_kernel(moments, GRID, -X, codes, None, 1) == Grid.of(-X, codes, None, 1)
-
-
-def test_grids_do_not_depend_on_what_was_in_memory():
-    rng = np.random.default_rng(0)
-    x, codes = rng.normal(size=3000), rng.integers(0, 3, 3000).astype(np.int32)
-    for place in (
-        np.zeros(value_counts.SLOT_COUNT),
-        np.full(value_counts.SLOT_COUNT, 2**32 - 1),
-        rng.integers(0, 500, value_counts.SLOT_COUNT),
-    ):
-        slots, count = np.full(3000, 7, np.int32), np.full((3000, 3), np.nan)
-        rows, used = value_counts.count_column(
-            x.view(np.int64), codes, UNIT, True, 0, place.astype(np.uint32), slots, 0, count
+def test_infinity_is_left_to_the_definition_and_the_largest_numbers_are_not():
+    X, codes = np.array([[-np.finfo(float).max], [np.finfo(float).max], [1.0]]), np.zeros(3, np.int32)
+    assert fast.summarise_by_kernel(moments, GRID, X, codes, None, 1) == Grid.of(X, codes, None, 1)
+    for value in (np.inf, -np.inf):
+        assert (
+            fast.summarise_by_kernel(moments, GRID, np.vstack([X, [[value]]]), codes[[0, 0, 0, 0]], None, 1) is None
         )
-        cells, at = np.unique(cell_numbers(x), return_inverse=True)
-        assert rows == 3000
-        assert sorted(value_counts.slots_to_cells(slots[:used]) - BIAS) == cells.tolist()
-        expected = np.zeros((len(cells), 3))
-        np.add.at(expected, (at, codes), 1)
-        np.testing.assert_array_equal(count[np.argsort(value_counts.slots_to_cells(slots[:used]))], expected)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("few", [0, 1023, 1024])
+def test_a_sample_of_a_column_that_has_fewer_values_than_the_rest_does_not_decide_its_cells(few, scale):
+    rng = np.random.default_rng(few)
+    x = scale * (100 + rng.normal(size=40_000))
+    x[:: 40_000 // fast.GRID_SAMPLE_ROWS] = x[0] + scale * np.arange(4445) % max(1, few)
+    for some in (slice(None), slice(None, 9000), slice(8, 9)):
+        codes = rng.integers(0, 3, 40_000).astype(np.int32)[some]
+        assert_statistic(GRID, (x[some][:, None], codes, rng.choice([0.0, 1.0], len(codes)), 3))

@@ -1,12 +1,15 @@
 """Merging is a law: every statistic, split anywhere and merged in any order, is that of one pass."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deciban.errors import ForgetError
-from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies
+from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Scatter, Tallies, grid
+from deciban.ledger.grid import cell_numbers
 from tests import oracle
 from tests.laws.matrix import KINDS, Rows, assert_same, freeze, rows_of
 
@@ -164,6 +167,40 @@ def test_any_history_is_the_statistic_of_the_rows_still_known(kind, data, steps)
     for batch in known:
         still = still.plus(batch)
     assert_same(ledger, still.statistic(), scale=None if kind.exact else peak)
+
+
+NUMBERS = {
+    "any": st.floats(allow_nan=False, allow_infinity=False),
+    "far from 0": st.floats(0, 1).map(lambda u: 1.78e9 + 1000 * u),
+    "about 0": st.floats(-1, 1),
+    "few": st.integers(0, 12).map(lambda v: v / 7),
+    "missing": st.floats(1, 2) | st.just(np.nan),
+}
+
+
+@pytest.mark.parametrize("column", NUMBERS)
+@given(data=st.data())
+def test_cells_of_parts_merged_in_any_tree_are_those_of_one_pass(column, data):
+    """With few cells allowed, parts have more bits than all rows, and parts of parts yet others."""
+    x = np.array(data.draw(st.lists(NUMBERS[column], max_size=40)), dtype=np.float64)[:, None]
+    codes = np.arange(len(x), dtype=np.int32) % 3
+    with patch.object(grid, "MAX_FILLED_CELLS", data.draw(st.sampled_from([1, 4, 9]))):
+        whole = Grid.of(x, codes, None, 3)
+        assert ((whole.bits == 7) | (whole.sizes <= grid.MAX_FILLED_CELLS)).all()
+        if len(x):  # one bit more would fill too many
+            finer = np.unique(cell_numbers(x[~np.isnan(x)], min(whole.bits[0] + 1, 52)))
+            assert whole.bits[0] == 52 or len(finer) > grid.MAX_FILLED_CELLS
+        parts = [Grid.of(x[rows], codes[rows], None, 3) for rows in data.draw(splits(len(x)))]
+        first, bits = parts[0], whole.bits
+        while len(parts) > 1:
+            a = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
+            b = parts.pop(data.draw(st.integers(0, len(parts) - 1)))
+            parts.append(freeze(a + b))
+        assert parts[0] == whole
+        rest = whole - first
+        assert (rest.bits == np.where(rest.sizes > 0, bits, 52)).all()
+        assert rest + first == whole
+        assert whole.take_features(np.array([0, 0])).take_features(np.array([1])) == whole
 
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k.name.startswith("moments")], ids=lambda kind: kind.name)

@@ -170,7 +170,9 @@ WRONG = [
     ("far scatter", "parts/0/comoment_rest", lambda a: a[:, :1].copy(), "shape"),
     ("far scatter", "parts/0/weight_rest", lambda a: a * np.inf, "between"),
     ("grid", "parts/0/cell", lambda a: a[::-1].copy(), "in order"),
-    ("grid", "parts/0/cell", lambda a: a * 0 + (1 << 30), "between"),
+    ("grid", "parts/0/cell", lambda a: a * 0 + ((1 << 63) - 1), "between"),
+    ("grid", "parts/0/bits", lambda a: a * 0 + 6, "between"),
+    ("grid", "parts/0/bits", lambda a: a * 0 + 7, "where its bits say"),
     ("grid", "parts/0/table", lambda a: a[:, 1:].copy(), "shape"),
 ]
 

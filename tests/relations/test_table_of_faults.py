@@ -1,8 +1,14 @@
 """Ordinary tables on which the default was once silently wrong; right is the figure of the same rows told well."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import deciban
 from deciban.errors import DecibanWarning
@@ -39,6 +45,36 @@ UNITS = {
     "mains frequency": (50, 0.02),
 }
 """Units by their usual value and the deviation of a class."""
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_number_far_from_zero_is_learned_as_one_near_it(unit):
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 0.3
+    z = rng.normal(2 * y, 1)
+    centre, deviation = UNITS[unit]
+    table = labelled(y, z=z, v=centre + deviation * z)
+    learned, held_out = table[:2000], table[2000:].reset_index(drop=True)
+    logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(learned[["z"]], learned[TARGET])
+    right = log_loss(
+        pd.DataFrame(logistic.predict_proba(held_out[["z"]]), columns=logistic.classes_), held_out[TARGET]
+    )
+    for options in ({}, {"judge": False}):
+        assert loss_of(learned[["v", TARGET]], held_out[["v", TARGET]], **options) <= right * NEAR
+
+
+def test_places_on_a_map_are_learned_as_if_their_mean_were_zero():
+    rng = np.random.default_rng(1)
+    k = rng.integers(0, 20, 3000)
+    centres = rng.normal(0, [0.02, 0.015], (20, 2))
+    places = centres[k] + rng.normal(0, 0.002, (3000, 2))
+    classes = np.char.add("quarter ", k.astype(str))
+    losses = []
+    for origin in (0.0, np.array([-93.64, 42.03])):
+        table = pd.DataFrame(places + origin, columns=["longitude", "latitude"]).assign(target=classes)
+        losses.append(loss_of(table[:2000], table[2000:].reset_index(drop=True)))
+    assert losses[0] < 0.6  # of ln 20 = 3.0
+    assert losses[1] <= losses[0] * NEAR
 
 
 def test_rows_of_a_month_that_training_did_not_have():
@@ -116,6 +152,41 @@ def test_survey_weights_have_no_unit():
         assert loss_of(learned, held_out, survey_weights="w", **options) <= right * NEAR
         with pytest.warns(DecibanWarning, match="survey"):
             deciban.train(learned, target=TARGET, weights="w", **options)
+
+
+@pytest.mark.parametrize("column", ["dates", "sensor"])
+def test_a_column_that_shows_what_it_is_after_many_rows(column):
+    rng = np.random.default_rng(0)
+    n = 60_000
+    y, i = rng.random(n) < 0.2, np.arange(n)
+    late = i >= 25_000
+    hours = np.where(late, (8 + 6 * y + rng.integers(0, 4, n)) % 24, 0)
+    days = pd.to_timedelta((i // 60) * 24 + hours, unit="h")
+    cells = {"sensor": np.where(late, rng.normal(2 * y, 1), np.nan), "dates": pd.Timestamp("2020-01-01") + days}
+    table = labelled(y, v=cells[column], x=rng.normal(y * 0.5, 1))
+    held_out = rng.random(n) < 0.05
+    learned, rows = table[~held_out], table[held_out].reset_index(drop=True)
+    right = loss_of(learned.sample(frac=1, random_state=1), rows, judge=False)
+    assert loss_of(learned, rows, judge=False) <= right * NEAR
+
+
+def breast_cancer():
+    bunch = load_breast_cancer(as_frame=True)
+    table = bunch.data.assign(target=bunch.target_names[bunch.target]).sample(frac=1, random_state=0)
+    return table[:300].reset_index(drop=True), table[300:].reset_index(drop=True)
+
+
+def test_forgetting_a_row_and_adding_it_again_keeps_the_probabilities():
+    learned, held_out = breast_cancer()
+    model = train(learned)
+    loss = lambda: log_loss(probabilities(model, held_out), held_out[TARGET])  # noqa: E731
+    right = loss()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.forget(learned[:1])
+        assert loss() <= right * NEAR
+        model.add(learned[:1])
+    assert loss() == pytest.approx(right, rel=1e-6)
 
 
 OF_EVERYONE = [name for name in TABLES if name != "few rows"]

@@ -43,7 +43,7 @@ def all_statements(dialect, weights, centred):
     return [
         made.count_classes(rows), made.count_levels(rows, NAMES[:2]),
         made.count_date_parts(rows, NAMES[0], ["month", "weekday", "hour"]),
-        made.count_grid(rows, NAMES[0], -1e5, 1e300),
+        made.sample_numbers(rows, NAMES[0]), made.count_grid(rows, NAMES[0], -1e5, 1e300, 12),
         made.estimate_centres(rows, NAMES), made.sum_numbers(rows, NAMES, dict.fromkeys(NAMES, 1.5), NAMES[:1]),
         made.bound_extremes(rows, NAMES, 10**7, 4), made.count_extremes(rows, NAMES, bounds, 12),
         made.count_extremes(rows, NAMES[:1], bounds[:1], 12),

@@ -27,7 +27,7 @@ LEVELS = [
     ["f", "m"], ["N", "S", "E", "W"], ["007", "1e5", "x,y", 'say "ah"'], ["A", "a", "á"], ["yes", "no", "y"],
 ]  # fmt: skip
 
-FLAGS = [[True, False], ["yes", "no"], ["Y", "N"], [0, 1], ["TRUE", "FALSE"], ["1", "0"], ["t", "f"], ["on", "off"]]
+FLAGS = [[True, False], ["yes", "no"], ["Y", "N"], [1, 0], ["TRUE", "FALSE"], ["1", "0"], ["t", "f"], ["on", "off"]]
 
 CODES = [[1, 2, 3], [9_999_999_999, 10_000_000_000, 12_345_678_901], [1.0, 2.0, 10.0], [0.5, 2.5, -3.0], [0, 5, 70]]
 
@@ -86,12 +86,14 @@ def draw_case(seed: int) -> Case:
         gone = rng.random(n) < rng.choice([0.0, 0.0, 0.15])
         columns[name] = pa.array([None if missing else cell for cell, missing in zip(cells, gone)])
     table = pa.table({**columns, "target": pa.array([classes[each] for each in k])})
-    options = {"roles": roles, "target": "target", **SETTINGS[rng.integers(len(SETTINGS))]}
+    given = {name: role for name, role in roles.items() if role == "text" or rng.random() < 0.7}
+    options = {"roles": given, "target": "target", **SETTINGS[rng.integers(len(SETTINGS))]}
     if "text" in roles.values():
         options["words"] = WORDS[rng.integers(len(WORDS))]
     options |= _draw_blocks(rng, roles, options)
     model = deciban.train(table, judge=False, **options)
     rows = _draw_rows(rng, table.drop_columns(["target"]), dict(zip(names, kinds)))
+    rows = _respell_flags(rng, rows, [name for name, role in roles.items() if role == "flag"])
     return Case(seed, table, options, model, rows, roles, dict(zip(names, kinds)))
 
 
@@ -119,6 +121,17 @@ def _draw_rows(rng: np.random.Generator, learned: Any, kinds: dict[str, str]) ->
         for name in rng.permutation(list(row))[: rng.integers(1, 3)]:
             row[str(name)] = _draw_odd(rng, kinds[str(name)], learned.schema.field(str(name)).type)
     return pa.Table.from_pylist(rows, schema=learned.schema)
+
+
+def _respell_flags(rng: np.random.Generator, rows: Any, flags: list[str]) -> Any:
+    """Return rows with some flags as another table has them."""
+    for name in flags:
+        cells, other = rows.column(name).to_pylist(), FLAGS[rng.integers(len(FLAGS) - 1)]
+        pair = next((pair for pair in FLAGS if {str(c) for c in cells} <= {"None", *map(str, pair)}), None)
+        if pair not in (None, FLAGS[-1]) and rng.random() < 0.5:
+            place, known = rows.schema.get_field_index(name), dict(zip(map(str, pair), other))
+            rows = rows.set_column(place, name, pa.array([known.get(str(cell)) for cell in cells]))
+    return rows
 
 
 def _draw_odd(rng: np.random.Generator, kind: str, dtype: Any) -> Any:

@@ -18,6 +18,7 @@ REFUSALS = [
         "SQL has no words that are impossible in a class",
     ),
     ("ONNX", r"no input can have|cannot be the name|combinations of levels", "ONNX has no such input"),
+    ("ONNX", r"is a number in ONNX", "an input of ONNX has one type: a flag of 0 and 1 is a number, and no text"),
     ("JavaScript", r"Node is not installed", "Node is not installed"),
     ("train", r".", "a table that is refused in training"),
 ]

@@ -73,7 +73,8 @@ def run_batch(seeds: Sequence[int], postgres: Any, result: Result) -> None:
                 cases.append(draw_case(seed))
             except DecibanError as error:
                 result.exceptions[f"no model: {find_reason('train', None, str(error)) or error}"] += 1
-        expected = {case.seed: stack(case.model.predict_proba(case.rows)) for case in cases}
+        expected = {case.seed: answer for case in cases if (answer := ask_python(case, result)) is not None}
+        cases = [case for case in cases if case.seed in expected]
         for case in cases:
             for surface, ask in list_surfaces(postgres).items():
                 try:
@@ -97,6 +98,15 @@ def run_batch(seeds: Sequence[int], postgres: Any, result: Result) -> None:
         for (surface, seed), answer in ask_service(cases, folder).items():
             case = next(each for each in cases if each.seed == seed)
             compare(case, surface, expected[seed], answer, result)
+
+
+def ask_python(case: Case, result: Result) -> Any:
+    """Return the posterior of all rows in Python, with which all others are compared; None if it is refused."""
+    try:
+        return stack(case.model.predict_proba(case.rows))
+    except Exception as error:
+        result.violations.append(f"Python: {type(error).__name__}: {error}\n  {case.describe()}")
+        return None
 
 
 def compare(case: Case, surface: str, expected: Any, answer: Any, result: Result) -> None:

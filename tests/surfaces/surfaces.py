@@ -18,6 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 import deciban
+from deciban.errors import InputError
 from deciban.export.javascript import write_javascript
 from deciban.export.portable import make_document
 from deciban.export.sql import SqlOptions, write_sql
@@ -106,6 +107,10 @@ def by_onnx(case: Case, folder: Path) -> Posterior:
     document = make_document(case.model)
     texts = [feature["name"] for feature in document["features"] if feature["kind"] == "text"]
     plain = {**document, "features": [each for each in document["features"] if each["name"] not in texts]}
+    for feature in plain["features"]:
+        for column, numeric in zip(feature["columns"], feature.get("numeric", ())):
+            if numeric and pa.types.is_string(case.rows.schema.field(column).type):
+                raise InputError(f"column {column!r} is a number in ONNX")
     inputs = to_inputs(plain, case.rows)
     for name in texts:
         words = next(term["words"] for term in document["terms"] if term.get("feature") == name)
@@ -142,7 +147,7 @@ def to_level_texts(case: Case) -> Any:
     """Return numbers and Booleans that are levels as texts."""
     rows = case.rows
     for i, field in enumerate(rows.schema):
-        if case.roles[field.name] in ("flag", "category") and field.type != pa.string():
+        if case.model.roles[field.name] in ("flag", "category") and field.type != pa.string():
             cells = rows.column(i).to_pylist()
             texts = [None if cell is None or cell != cell else str(cell) for cell in cells]
             rows = rows.set_column(i, field.name, pa.array(texts, pa.string()))

@@ -156,6 +156,16 @@ def test_reports_of_survey_weights_have_no_unit():
         learn(weights="w", survey_weights="w")
 
 
+def test_a_calibration_to_learned_rows_knows_no_unit():
+    table = TABLE.drop(columns="said")
+    settings = {"survey_weights": "w", "numbers": "number", "alpha": 1.0, "structure": "naive", "judge": False}
+    one, two = (
+        learn(rows, **settings).calibrate(rows, method="temperature", learned=True)
+        for rows in (table, table.assign(w=TABLE.w * 1000))
+    )
+    assert_same(one, two)
+
+
 def test_survey_weights_of_a_database_are_those_of_its_rows():
     connection = duckdb.connect().register("survey", TABLE)
     connection.execute("CREATE TABLE t AS SELECT * FROM survey")

@@ -23,9 +23,9 @@ from deciban.engines.kernel_arrays import (
 )
 from deciban.engines.threads import split_rows
 from deciban.kernels.execution import load_kernels as load_kernels
-from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic
+from deciban.ledger import Counts, Grid, Levels, Moments, Needs, Pairs, Scatter, Statistic, grid
 from deciban.ledger.double_double import Pair
-from deciban.ledger.grid import KEY_BITS
+from deciban.ledger.grid import MANTISSA_BITS, MIN_CELL_BITS, edges, find_bits
 from deciban.ledger.levels import level_counts
 from deciban.ledger.moments import moments_about
 from deciban.ledger.scatter import comoment_about
@@ -53,8 +53,8 @@ TRANSPOSED_COLUMNS = 16
 SCATTER_BYTES = 1 << 22
 """Rows are centred for their scatter in copies of this size."""
 
-INITIAL_GRID_COUNTS = 1 << 16
-"""The number of counts for which a column's table has space at first."""
+GRID_SAMPLE_ROWS = 4096
+"""Rows of a column, evenly spread, whose cells tell the most bits with which all rows may be counted."""
 
 
 def summarise_by_kernel(
@@ -242,32 +242,52 @@ def _count_grid(
     kernels: ModuleType, needs: Needs, X: NDArray[Any], codes: Codes, w: Array, K: int
 ) -> Statistic | None:
     """Count the cells column by column, a few columns transposed at once; None where the kernel fails."""
-    bits = to_kernel_array(X.astype(np.float64, copy=False)).view(np.int64)
-    keys: list[NDArray[np.int64]] = []
-    tables, place = [], np.empty(kernels.SLOT_COUNT, dtype=np.uint32)
+    numbers = to_kernel_array(X.astype(np.float64, copy=False)).view(np.int64)
+    found: list[tuple[NDArray[np.int64], Array, int]] = []
     for first in range(0, X.shape[1], TRANSPOSED_COLUMNS):
-        for column in to_kernel_array(bits[:, first : first + TRANSPOSED_COLUMNS].T, whole=True):
-            counted = _count_cells(kernels, column, codes, w, K, needs.skips, place)
+        for column in to_kernel_array(numbers[:, first : first + TRANSPOSED_COLUMNS].T, whole=True):
+            counted = _count_cells(kernels, column, codes, w, K, needs.skips)
             if counted is None:
                 return None
-            keys.append((len(keys) << KEY_BITS) + counted[0])
-            tables.append(counted[1].T)
-    return Grid.from_keys(np.concatenate(keys), np.concatenate(tables, axis=1), X.shape[1])
+            found.append(counted)
+    cells, tables, bits = zip(*found)
+    owner = np.repeat(np.arange(len(found)), [len(own) for own in cells])
+    table = np.concatenate([own.T for own in tables], axis=1)
+    return Grid.from_counts(owner, np.concatenate(cells), table, np.array(bits, dtype=np.int64))
 
 
 def _count_cells(
-    kernels: ModuleType, bits: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool, place: NDArray[Any]
-) -> tuple[NDArray[np.int64], Array] | None:
-    """Return the cells (plus BIAS) of a column in order and their counts, m×K; None where the kernel fails."""
-    size = min(len(bits), max(64, INITIAL_GRID_COUNTS // K))
-    slots, count = np.empty(size, dtype=np.int32), np.empty((size, K))
-    row, used = kernels.count_column(bits, codes, w, skips, 0, place, slots, 0, count)
-    while 0 <= row < len(bits):
-        slots, count = (np.concatenate([a, np.empty_like(a)]) for a in (slots, count))
-        row, used = kernels.count_column(bits, codes, w, skips, row, place, slots, used, count)
-    cells = kernels.slots_to_cells(slots[:used])
-    order = np.argsort(cells)
-    return None if row < 0 else (cells[order], count[order])
+    kernels: ModuleType, numbers: NDArray[Any], codes: Codes, w: Array, K: int, skips: bool
+) -> tuple[NDArray[np.int64], Array, int] | None:
+    """Return the cells of a column, their counts (m×K), and their bits; None where the kernel fails.
+
+    It is counted with the bits of a sample of its rows, and with fewer bits each time that too many cells are filled.
+    """
+    bits = _sample_bits(numbers, w)
+    size = grid.MAX_FILLED_CELLS << 2 * (bits == MIN_CELL_BITS)  # the fewest bits may fill more
+    cells, count, row, used = np.empty(size, dtype=np.int64), np.empty((size, K)), 0, 0
+    while True:
+        shift, place = MANTISSA_BITS - bits, np.full(2 << size.bit_length(), kernels.NO_PLACE)
+        row, used = kernels.count_column(numbers, codes, w, skips, row, shift, place, cells, used, count)
+        if row < 0 or row == len(numbers):
+            return None if row < 0 else (cells[:used] << shift, count[:used], bits)
+        if bits > MIN_CELL_BITS:
+            bits = find_bits(np.append(edges(cells << shift), numbers[row : row + 1].view(np.float64)), bits)
+            distinct, inverse = np.unique(cells >> (MANTISSA_BITS - bits - shift), return_inverse=True)
+            used, sums = len(distinct), np.zeros((len(distinct), K))
+            np.add.at(sums, inverse, count)
+            cells[:used], count[:used] = distinct, sums
+        else:
+            size *= 2
+            cells, count = (np.concatenate([a, np.empty_like(a)]) for a in (cells, count))
+
+
+def _sample_bits(numbers: NDArray[Any], w: Array) -> int:
+    """Return the bits with which a sample of a column is counted; all of it is counted with no more."""
+    some = slice(None, None, max(1, len(numbers) // GRID_SAMPLE_ROWS))
+    values = numbers[some][w[some] > 0] if len(w) else numbers[some]
+    values = values.view(np.float64)
+    return find_bits(values[np.isfinite(values)])
 
 
 def score_by_kernel(

@@ -20,12 +20,18 @@ from deciban._typing import Array
 from deciban.families.family import Alpha, EnumeratedRows, Family, sum_count_log
 from deciban.families.level_families import Categorical
 from deciban.ledger import Grid, Levels, Needs
-from deciban.ledger.grid import cell_numbers, edges
+from deciban.ledger.grid import cell_numbers, cell_widths, edges
 from deciban.ledger.statistic import compute_offsets, divide
 from deciban.scores import ScoreForm, Steps
 
 TINY = np.finfo(np.float64).tiny
 """The smallest normal double, in place of 0 where a logarithm or a quotient must be finite."""
+
+SMALLEST = np.nextafter(0.0, 1.0)
+"""The smallest double above 0."""
+
+CUT_STEPS = 64
+"""The least number of steps, powers of two, in a gap between values, to one of which a cut is rounded."""
 
 MAX_EXACT_INTEGER = 2.0**53
 """Sums of whole numbers up to this are exact in double precision."""
@@ -35,7 +41,7 @@ MAX_EXACT_INTEGER = 2.0**53
 class Bins:
     """The bins of feature j begin at its cells first[start[j]:start[j+1]]; one more bin lies below them all."""
 
-    first: NDArray[np.int32]
+    first: NDArray[np.int64]
     start: NDArray[np.int64]
 
     @property
@@ -45,10 +51,11 @@ class Bins:
 
     def find_bins(self, part: Grid) -> NDArray[np.int64]:
         """Return the bin of each cell of a grid, the bins of all features in one sequence."""
-        mine, cells = part.owner.astype(np.int64), part.cell.astype(np.int64)
-        owner = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        keys = (owner << 32) + self.first
-        return np.searchsorted(keys, (mine << 32) + cells, side="right") + mine
+        ranges = zip(pairwise(self.start.tolist()), pairwise(part.offset.tolist()))
+        mine = [
+            a + j + self.first[a:b].searchsorted(part.cell[c:d], "right") for j, ((a, b), (c, d)) in enumerate(ranges)
+        ]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *mine])
 
     def counts(self, part: Grid) -> Levels:
         """Return how often each bin occurred in each class."""
@@ -73,6 +80,16 @@ class Binned(Family):
     """
 
     alpha: Alpha = 1.0
+    pooled: bool = False
+
+    @property
+    def levels(self) -> Categorical:
+        """The family of the bins as levels."""
+        return Categorical(self.alpha, pooled=self.pooled)
+
+    def pooling(self, part: Grid) -> Array:
+        """Return m of each feature."""
+        return self.levels.pooling(self.bins(part).counts(part))
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -81,15 +98,14 @@ class Binned(Family):
     def bins(self, part: Grid) -> Bins:
         """Return the bins of each feature."""
         runs = [(run, best_cuts(run.table, run.offset)) for run in part.runs()]
-        # the first cell of each bin but the lowest: half-way between the values on either side
-        first = [cell_numbers(edges(run.cell[at - 1] + 1) / 2 + edges(run.cell[at]) / 2) for run, at in runs]
+        first = [_cut_between(run.bounds[1][at - 1], run.bounds[0][at]) for run, at in runs]
         n_cuts = [np.diff(np.searchsorted(at, run.offset)) for run, at in runs]
-        none = np.zeros(0, dtype=np.int32)  # there may be no runs
+        none = np.zeros(0, dtype=np.int64)  # there may be no runs
         return Bins(np.concatenate([none, *first]), compute_offsets(np.concatenate([none, *n_cuts])))
 
     def _log_theta(self, counts: Levels) -> Array:
         """Return ln θ_kjb; a single bin has probability 1, even for a class or a feature without rows."""
-        return np.where((counts.sizes == 1)[counts.owner], 0.0, Categorical(self.alpha).log_theta(counts))
+        return np.where((counts.sizes == 1)[counts.owner], 0.0, self.levels.log_theta(counts))
 
     def solve(self, part: Grid) -> ScoreForm:
         """See `Family.solve`."""
@@ -105,13 +121,13 @@ class Binned(Family):
         counts = bins.counts(part)
         bin_of_cell, seen = bins.find_bins(part), np.cumsum(np.concatenate([[0.0], part.table.sum(axis=0)]))
         known = counts.weight.sum(axis=0) > 0
-        drawn = Categorical(self.alpha).sample(counts, codes, rng) + counts.offset[:-1]
+        drawn = self.levels.sample(counts, codes, rng) + counts.offset[:-1]
         X = np.full(drawn.shape, np.nan)
         for j in np.flatnonzero(known):
             low, high = (np.searchsorted(bin_of_cell, drawn[:, j], side=side) for side in ("left", "right"))
             spot = seen[low] + rng.random(len(codes)) * (seen[high] - seen[low])
             cell = part.cell[np.clip(np.searchsorted(seen, spot, side="right") - 1, low, high - 1)]
-            start, end = edges(cell), edges(cell + 1)
+            start, end = edges(cell), edges(cell + cell_widths(part.bits[j]))
             X[:, j] = np.minimum(start + rng.random(len(cell)) * (end - start), np.nextafter(end, -np.inf))
         return X
 
@@ -133,6 +149,16 @@ class Binned(Family):
     def n_parameters(self, part: Grid) -> int:
         """Return K Σ_j (B_j − 1)."""
         return part.n_classes * len(self.bins(part).first)
+
+
+def _cut_between(low: Array, high: Array) -> NDArray[np.int64]:
+    """Return the first cell above each cut, half-way between cells that end at `low` and begin at `high`.
+
+    The cut is rounded down by at most 2/`CUT_STEPS` of the gap, since short numbers are read, and looked up, easily.
+    """
+    middle, gap = low / 2 + high / 2, high / CUT_STEPS - low / CUT_STEPS
+    step = np.maximum(np.ldexp(1.0, np.frexp(gap)[1]), SMALLEST)
+    return cell_numbers(np.clip(np.floor(middle / step) * step, low, high))
 
 
 def best_cuts(table: Array, offset: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -28,7 +28,6 @@ from deciban.families.gaussian import (
     total_variance,
 )
 from deciban.ledger import Counts, Grid, Levels, Moments
-from deciban.ledger.grid import edges
 from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import divide
 from deciban.scores.gaussian_forms import LOG_2PI
@@ -55,8 +54,7 @@ def gaussian_loss(moments: Moments, grid: Grid, prior_rows: float) -> Array:
     floor = np.maximum(VARIANCE_FLOOR * total, rounding_variance(moments))
     tail = family.log_tails(moments) + 0.5 * LOG_2PI  # as `_log_density`, without that constant
 
-    def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
-        low, high = edges(cells), edges(cells + 1)
+    def scores(low: Array, high: Array, j: NDArray[np.intp]) -> tuple[Array, Array]:
         width, gap = high - low, low / 2 + high / 2 - mean[:, j]
         squares = np.maximum(moments.m2[:, j] - gap**2 * (n * lever)[:, j], 0.0)
         own = divide(prior_rows * pooled[j] + squares, prior_rows + left[:, j], pooled[j])
@@ -86,8 +84,8 @@ def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
     weight = np.broadcast_to(counts.weight, counts.total.shape)
     mean = divide(counts.total.sum(axis=0), weight.sum(axis=0))
 
-    def scores(cells: NDArray[np.int32], j: NDArray[np.intp]) -> tuple[Array, Array]:
-        x, n, total = np.ceil(edges(cells)), weight[:, j], counts.total[:, j]
+    def scores(low: Array, high: Array, j: NDArray[np.intp]) -> tuple[Array, Array]:
+        x, n, total = np.ceil(low), weight[:, j], counts.total[:, j]
         own = divide(np.maximum(total - x, 0.0) + alpha * mean[j], np.maximum(n - 1, 0.0) + alpha)
         lowest = x * np.log(np.maximum(x, 1.0)) - x - bound  # see `BoundedRates`
         with_all, without = (np.maximum(_poisson_score(x, rate), lowest) for rate in (rates[:, j], own))
@@ -96,17 +94,15 @@ def poisson_loss(counts: Counts, grid: Grid, alpha: float) -> Array:
     return _loss_by_groups(scores, grid)
 
 
-def _loss_by_groups(
-    scores: Callable[[NDArray[np.int32], NDArray[np.intp]], tuple[Array, Array]], grid: Grid
-) -> Array:
+def _loss_by_groups(scores: Callable[[Array, Array, NDArray[np.intp]], tuple[Array, Array]], grid: Grid) -> Array:
     """Return the mean loss of each column, in groups of columns.
 
-    `scores` takes cells and their columns, and returns ln n_k p(x|k) with all rows, and without one of that class and
-    cell.
+    `scores` takes the bounds of cells and their columns, and returns ln n_k p(x|k) with all rows, and without one of
+    that class and cell.
     """
     losses, first = [np.zeros(0)], 0
     for run in grid.runs():
-        losses.append(_mean_loss(*scores(run.cell, run.owner + first), run.table, run.offset))
+        losses.append(_mean_loss(*scores(*run.bounds, run.owner + first), run.table, run.offset))
         first += run.n_features
     return np.concatenate(losses)
 

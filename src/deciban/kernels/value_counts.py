@@ -11,36 +11,16 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array, Codes
 from deciban.kernels.execution import kernel
-from deciban.ledger.grid import BIAS, FIRST_CELL, IGNORED_BITS, MAGNITUDE_MASK, MANTISSA_BITS
+from deciban.ledger.grid import INFINITY_BITS, MAGNITUDE_MASK
 
 Bits = NDArray[np.int64]
 Places = NDArray[np.uint32]
 
-BLOCK_ROWS = 1024
-"""Rows whose slots are found before they are counted."""
+NO_PLACE = np.uint32(0xFFFFFFFF)
+"""The mark of a slot of a hash table that no cell has taken."""
 
-MANTISSA_MASK = (1 << MANTISSA_BITS) - 1
-"""All bits of the mantissa."""
-
-INFINITY_BITS = 0x7FF << MANTISSA_BITS
-"""The bits of +∞; those of NaN are above."""
-
-SPECIAL_SLOT = 2 * BIAS - 1
-"""The slot of −0.0, +∞ and NaN, which are distinguished when they occur: no number has this slot."""
-
-LOWEST_SLOT = SPECIAL_SLOT - 1
-"""The slot that −∞ shares with the numbers next to it."""
-
-SLOT_COUNT = 2 * BIAS
-"""Number of slots, one for each cell: from 0 on those of x ≥ 0 upwards, from BIAS on those of x < 0 downwards."""
-
-POWER_COUNT = 1 << 12
-"""Number of combinations of sign and exponent."""
-
-
-FIRST_SLOT = np.concatenate([FIRST_CELL[:-1], [SPECIAL_SLOT], BIAS + FIRST_CELL[:-1], [SPECIAL_SLOT]])
-SLOT_SHIFT_BITS = np.tile(np.append(IGNORED_BITS[:-1], MANTISSA_BITS), 2)
-"""The first slot of each sign and exponent, and the bits of the mantissa that are ignored; at NaN and ±∞ all are."""
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ divided by the golden ratio: the high bits of its multiples spread consecutive cells evenly (Knuth 1973)."""
 
 
 @kernel
@@ -134,50 +114,49 @@ def fill_levels(
 
 @kernel
 def count_column(
-    bits: Bits, codes: Codes, w: Array, skips: bool, row: int, place: Places, slots: Codes, used: int, count: Array
+    bits: Bits,
+    codes: Codes,
+    w: Array,
+    skips: bool,
+    row: int,
+    shift: int,
+    place: Places,
+    cells: Bits,
+    used: int,
+    count: Array,
 ) -> tuple[int, int]:
     """Add the weights of one column's numbers, given as bits, from `row` on to their rows of `count` (m×K).
 
-    Row p belongs to the cell of `slots[p]`, in order of appearance, and `place` maps slots to p: an entry is valid
-    only where `slots` agrees, so `place` needs no clearing (Briggs & Torczon 1993). Returns the row at which `slots`
-    was full, or the number of rows, or −1 at ±∞ or at NaN (unless it `skips` NaN); then the number of `used` slots.
+    Row p belongs to the cell of `cells[p]`, without its last `shift` bits, in order of appearance; `place` is a hash
+    table of p, of a power of two of slots. Returns the row at which `cells` was full, or the number of rows, or −1 at
+    ±∞ or at NaN (unless it `skips` NaN); then the number of `used` cells. Rows of weight 0 are left out.
     """
-    wanted = np.empty(BLOCK_ROWS, dtype=np.int32)
-    for start in range(row, len(bits), BLOCK_ROWS):
-        _find_slots(bits[start : start + BLOCK_ROWS], wanted)
-        for i in range(start, min(len(bits), start + BLOCK_ROWS)):
-            slot = wanted[i - start]
-            p = place[np.uint32(slot)]  # an unsigned index needs no test for negative values
-            if p >= used or slots[p] != slot:
-                if slot == SPECIAL_SLOT:
-                    size = bits[i] & MAGNITUDE_MASK
-                    if size > INFINITY_BITS and skips:
-                        continue
-                    if size > 0:
-                        return -1, used
-                    slot = np.int32(0)
-                    p = place[0]
-                if p >= used or slots[p] != slot:
-                    if slot == LOWEST_SLOT:
-                        return -1, used
-                    if used == len(slots):
-                        return i, used
-                    p = np.uint32(used)
-                    place[slot], slots[p], count[p] = p, slot, 0.0
-                    used += 1
-            count[p, np.uint32(codes[i])] += w[i] if len(w) else 1.0
+    last, hash_shift = np.uint64(len(place) - 1), np.uint64(64 - int(np.log2(len(place))))
+    for known in range(used):
+        at = (np.uint64(cells[known]) * MULTIPLIER) >> hash_shift
+        while place[at] != NO_PLACE:
+            at = (at + np.uint64(1)) & last
+        place[at] = known
+    for i in range(row, len(bits)):
+        size = bits[i] & MAGNITUDE_MASK
+        if size >= INFINITY_BITS:
+            if size > INFINITY_BITS and skips:
+                continue
+            return -1, used
+        cell = (-size if bits[i] < 0 else size) >> shift
+        at = (np.uint64(cell) * MULTIPLIER) >> hash_shift
+        p = place[at]
+        while p != NO_PLACE and cells[p] != cell:
+            at = (at + np.uint64(1)) & last
+            p = place[at]
+        wi = w[i] if len(w) else 1.0
+        if p == NO_PLACE:
+            if wi == 0.0:
+                continue
+            if used == len(cells):
+                return i, used
+            p = np.uint32(used)
+            place[at], cells[p], count[p] = p, cell, 0.0
+            used += 1
+        count[p, np.uint32(codes[i])] += wi
     return len(bits), used
-
-
-@kernel
-def _find_slots(bits: Bits, out: Codes) -> None:
-    """Write the slot of each number to `out`, in a separate loop that can be vectorised."""
-    for i in range(len(bits)):
-        size = bits[i] + (bits[i] >> 63)  # one less below zero, to round towards zero; −0.0 becomes a NaN
-        power = (size >> MANTISSA_BITS) & (POWER_COUNT - 1)
-        out[i] = FIRST_SLOT[power] + ((size & MANTISSA_MASK) >> SLOT_SHIFT_BITS[power])
-
-
-def slots_to_cells(slots: Codes) -> Bits:
-    """Return the cells, counted from −BIAS, that have these slots."""
-    return np.where(slots < BIAS, slots, BIAS - 1 - slots).astype(np.int64) + BIAS

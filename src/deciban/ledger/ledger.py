@@ -350,5 +350,5 @@ def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
     made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
     made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
     if isinstance(first, Grid):
-        made["cell"] = np.concatenate([t["cell"] for t in tables])
+        made |= {name: np.concatenate([t[name] for t in tables]) for name in ("cell", "bits")}
     return type(first)(**made)

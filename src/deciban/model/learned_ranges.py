@@ -9,7 +9,6 @@ import numpy as np
 
 from deciban._typing import Array
 from deciban.ledger import Ledger
-from deciban.ledger.grid import edges
 from deciban.model.columns import Layout
 
 ROUNDING_FRACTION = 1e-9
@@ -38,7 +37,8 @@ def _bound_grid(grid: Any) -> tuple[Array, Array]:
     first, end = grid.offset[:-1], grid.offset[1:]
     low, high = np.full((2, len(first)), np.nan)
     some = end > first
-    low[some], high[some] = edges(grid.cell[first[some]]), edges(grid.cell[end[some] - 1].astype(np.int64) + 1)
+    bounds = grid.bounds
+    low[some], high[some] = bounds[0][first[some]], bounds[1][end[some] - 1]
     return low, high
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from deciban._typing import Array
 from deciban.errors import ModelFileError
 from deciban.ledger.counts import Bags, Counts, Tallies
-from deciban.ledger.grid import BIAS, Grid
+from deciban.ledger.grid import INFINITY_BITS, MANTISSA_BITS, MIN_CELL_BITS, Grid, cell_widths
 from deciban.ledger.hashing import SURROGATES, Bytes, Offsets, hash_words
 from deciban.ledger.ledger import Ledger
 from deciban.ledger.levels import Cells, Levels
@@ -264,11 +264,13 @@ def _read_scatter(section: Section, K: int, d: int) -> Scatter:
 
 
 def _read_grid(section: Section, K: int, d: int) -> Grid:
-    cell = section.integers("cell", (None,), minimum=1 - BIAS, maximum=BIAS - 1, dtype=np.int32)
+    cell = section.integers("cell", (None,), minimum=-INFINITY_BITS, maximum=INFINITY_BITS - 1)
     offset = section.offsets("offset", d, len(cell))
-    if not _is_increasing(cell, offset):
-        section.refuse("the cells of a feature should be in order, each once")
-    return Grid(cell, offset, _read_weights(section, "table", (K, len(cell))))
+    bits = section.integers("bits", (d,), minimum=MIN_CELL_BITS, maximum=MANTISSA_BITS)
+    grid = Grid(cell, offset, _read_weights(section, "table", (K, len(cell))), bits)
+    if not _is_increasing(cell, offset) or (cell & (cell_widths(bits)[grid.owner] - 1)).any():
+        section.refuse("the cells of a feature should be in order, each once, and begin where its bits say")
+    return grid
 
 
 def _read_pairs(section: Section, K: int, d: int) -> Pairs:

@@ -12,25 +12,23 @@ from typing import Any
 
 from sqlglot import exp
 
+from deciban.ledger.grid import MANTISSA_BITS
 from deciban.sources.databases.tables import DatabaseTable
 
 MAX_SELECTED = 400
 """The number of expressions that are selected by one statement; PostgreSQL allows 1664, SQLite 2000."""
 
-EDGE_SPLITTER = 2.0**45 + 1.0
-"""The factor by which Veltkamp's splitting rounds a double to its leading 8 bits, the edges of the grid's cells."""
-
-WHOLE_SHIFT = 1.5 * 2.0**52
-"""A number that, added and subtracted, rounds a double below 2⁵¹ to a whole number."""
-
-WHOLE_RANGE = (128.0, 4096.0)
-"""The range in which the cells of the grid begin at whole numbers, except that 4096 belongs to the next."""
+MAX_SPLIT_BITS = 50
+"""The bits of cells up to which Veltkamp's splitting finds their edges; with more, numbers are counted one by one."""
 
 MAX_SPLIT = 1e290
 """The magnitude up to which Veltkamp's splitting does not overflow."""
 
 MAX_FINITE_WEIGHT = 1.797e308
 """The greatest weight of a row; a larger one is infinite."""
+
+GRID_ROWS = 3072
+"""The rows that the cells of a number's histogram are estimated from; few, since their values are read."""
 
 CENTRE_ROWS, BOUND_ROWS, MAX_BOUND_FACTOR = 20_480, 4096, 4096
 """The rows that centres and bounds of extremes are estimated from, and the most rows that one of the latter stands
@@ -191,34 +189,36 @@ def date_part(value: exp.Expression, part: str, dialect: str) -> exp.Expression:
     return exp.cast(exp.Extract(this=exp.var(unit), expression=value), "int")
 
 
-def nearest_edge(value: exp.Expression, low: float, high: float) -> exp.Expression:
-    """Return the edge of a cell of `ledger.grid` that is nearest to a value between `low` and `high`.
+def nearest_edge(value: exp.Expression, low: float, high: float, bits: int) -> exp.Expression:
+    """Return the edge of a cell, of so many bits, of `ledger.grid` that is nearest to a value from `low` to `high`.
 
     All numbers from halfway below the edge to halfway above it have that edge: those below it lie in the cell before.
     """
-    size, largest = exp.Abs(this=value.copy()), max(abs(low), abs(high))
-    scaled = exp.Mul(this=value.copy(), expression=double(EDGE_SPLITTER))
+    if bits > MAX_SPLIT_BITS:
+        return value
+    factor = double(2.0 ** (MANTISSA_BITS - bits) + 1.0)  # rounds a double to its leading bits + 1 bits
+    scaled = exp.Mul(this=value.copy(), expression=factor)
     split = exp.Sub(this=scaled, expression=exp.paren(exp.Sub(this=scaled.copy(), expression=value.copy())))
-    if largest < WHOLE_RANGE[0]:
+    if max(abs(low), abs(high)) <= MAX_SPLIT:
         return exp.paren(split)
-    shifted = exp.paren(exp.Add(this=value.copy(), expression=double(WHOLE_SHIFT)))
-    whole = exp.Sub(this=shifted, expression=double(WHOLE_SHIFT))
-    first, last = (double(bound) for bound in WHOLE_RANGE)
-    is_whole = exp.and_(exp.GTE(this=size.copy(), expression=first), exp.LT(this=size.copy(), expression=last))
-    edge = exp.case().when(is_whole, whole)
-    if largest > MAX_SPLIT:
-        edge = edge.when(exp.GT(this=size, expression=double(MAX_SPLIT)), value.copy())
-    return edge.else_(split)
+    is_large = exp.GT(this=exp.Abs(this=value.copy()), expression=double(MAX_SPLIT))
+    return exp.case().when(is_large, value.copy()).else_(split)
 
 
-def count_grid(rows: LabelledTable, column: str, low: float, high: float) -> exp.Select:
+def sample_numbers(rows: LabelledTable, column: str) -> exp.Select:
+    """Return the statement of the different values v of the first rows."""
+    inner = rows.select_rows({"v": rows.number(column)}, learned=True).limit(GRID_ROWS)
+    return group_by(inner, ["v"], {})
+
+
+def count_grid(rows: LabelledTable, column: str, low: float, high: float, bits: int) -> exp.Select:
     """Return the statement of the weight of each class and edge of the grid e, and the weight of values below it.
 
-    The column's values lie between `low` and `high`.
+    The column's values lie between `low` and `high`, and the cells have so many `bits`.
     """
     value = rows.number(column)
     inner = rows.select_rows({"v": value}, learned=True).where(is_known(value.copy()))
-    named = {CLASS: _column(CLASS), "v": _column("v"), "e": nearest_edge(_column("v"), low, high)}
+    named = {CLASS: _column(CLASS), "v": _column("v"), "e": nearest_edge(_column("v"), low, high, bits)}
     if rows.weights is not None:
         named[WEIGHT] = _column(WEIGHT)
     is_below = exp.LT(this=_column("v"), expression=_column("e"))

@@ -12,9 +12,10 @@ import numpy as np
 from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.errors import InputError
-from deciban.ledger import Needs, Statistic
+from deciban.ledger import Grid, Needs, Statistic
 from deciban.ledger.counts import Counts
 from deciban.ledger.extremes import MAX_COUNTED_ROWS, N_VALUES, Extremes
+from deciban.ledger.grid import MIN_CELL_BITS, find_bits
 from deciban.ledger.ledger import concatenate_features
 from deciban.ledger.moments import Moments
 from deciban.model.columns import Column, Feature, Layout
@@ -32,6 +33,9 @@ MAX_RARE_SHARE = 0.02
 
 MAX_MAGNITUDE = 1e150
 """Numbers that are larger than this may be too large to be squared."""
+
+GRID_GROUPS_PER_CLASS = 16 * 1024
+"""The groups of a number and each class from which it is counted with fewer bits: cells then fill 2·1024 at most."""
 
 LARGEST = float(np.finfo(np.float64).max)
 """The greatest finite double."""
@@ -262,14 +266,24 @@ class DatabaseSummariser(GroupReader):
 
     def _count_grids(self) -> Parts:
         """Return the counts on the grid of each number that needs them."""
-        wanted = list(self._list_pushed("grid"))
-        made = [statements.count_grid(self.rows, f.column, *self.ranges[f.name]) for f, _ in wanted]
-        found: Parts = {}
-        for (feature, need), read in zip(wanted, self.rows.table.driver.read_each(made)):
-            edge, weight, below = (to_doubles(read.column(each)) for each in ("e", "weight", "below"))
-            values = np.concatenate([edge, np.nextafter(edge, -np.inf)])
-            codes, weights = np.tile(self.encode_group_classes(read), 2), np.concatenate([weight - below, below])
-            found["grid", feature.name] = self.summarise(need, values, codes, weights)
+        wanted, found = dict(self._list_pushed("grid")), Parts()
+        driver = self.rows.table.driver
+        samples = driver.read_each([statements.sample_numbers(self.rows, f.column) for f in wanted])
+        bits = {f: find_bits(to_doubles(read.column("v"))) for f, read in zip(wanted, samples)}
+        n_groups = GRID_GROUPS_PER_CLASS * (self.n_labels + 1)
+        while bits:
+            made = [statements.count_grid(self.rows, f.column, *self.ranges[f.name], b) for f, b in bits.items()]
+            made = [s.limit(n_groups) if b > MIN_CELL_BITS else s for s, b in zip(made, bits.values())]
+            for (feature, most), read in zip(list(bits.items()), driver.read_each(made)):
+                edge, weight, below = (to_doubles(read.column(each)) for each in ("e", "weight", "below"))
+                if most > MIN_CELL_BITS and read.num_rows == n_groups:  # the first rows had far fewer values
+                    bits[feature] = find_bits(edge)
+                    continue
+                values = np.concatenate([edge, np.nextafter(edge, -np.inf)])
+                codes, weights = np.tile(self.encode_group_classes(read), 2), np.concatenate([weight - below, below])
+                part: Any = self.summarise(wanted[feature], values, codes, weights)
+                limit = np.minimum(part.bits, bits.pop(feature))
+                found["grid", feature.name] = Grid.from_counts(part.owner, part.cell, part.table, limit)
         return found
 
     # levels

@@ -19,7 +19,6 @@ from deciban.errors import InputError, did_you_mean, list_names
 from deciban.families.column_losses import binned_loss, gaussian_loss, poisson_loss
 from deciban.formatting import format_count
 from deciban.ledger import Ledger
-from deciban.ledger.grid import middles
 from deciban.ledger.schema import Kind
 from deciban.ledger.statistic import divide
 from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
@@ -400,7 +399,7 @@ def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> l
     n = np.broadcast_to(moments.weight, moments.mean.shape)
     bound = np.minimum(MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES * n) * divide(moments.m2, n)
     owner = grid.owner
-    squares = (middles(grid.cell) - moments.mean[:, owner]) ** 2
+    squares = (grid.middles - moments.mean[:, owner]) ** 2
     far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
     wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
     return [name for name, out in zip(names, wild.tolist()) if not out]

@@ -149,9 +149,10 @@ def score_in_closed_form(
 ) -> LeaveOneOutScores | None:
     """Score each row by the model without it, in closed form; None if a family has none, or α is chosen.
 
-    `model` has learned all these rows, and perhaps more; their weights are positive.
+    `model` has learned all these rows, and perhaps more; their weights are positive. None for survey weights too:
+    without a row its class has other effective rows.
     """
-    if model.assumption.auto:
+    if model.assumption.auto or model.ledger.squares.any():
         return None
     if len(parts) == 1:
         quick = score_by_kernel(model, parts[0], codes, weight, wanted, threads)
