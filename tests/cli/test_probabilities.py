@@ -97,7 +97,7 @@ def test_other_formats_have_every_digit(tmp_path):
     assert label == "pneumonia"
     assert abs(float(shown) - exact) <= 0.051 * (1 - exact)
     assert len(shown) <= 10
-    assert printed[0]["probability"] == pytest.approx(0.9999914152412491, rel=1e-9)
+    assert printed[0]["probability"] == max(p[0].values())
 
 
 def test_a_verdict_without_doubt_is_not_written_as_1():
