@@ -257,7 +257,8 @@ def test_calibrated_rows_are_scored_by_models_and_maps_without_their_fold(method
     assert report.folds.tolist() == plain.folds.tolist()
     codes = np.searchsorted(CLASSES, plain.truth)
     weight = np.array(t.column("w").to_pylist())[present(t)]
-    mended = calibrate(method, plain.log_proba, codes, weight, plain.folds, np.log([0.5, 0.5]))
+    log_prior = np.log(np.bincount(codes, weight) / weight.sum())
+    mended = calibrate(method, plain.log_proba, codes, weight, plain.folds, log_prior)
     np.testing.assert_allclose(report.log_proba, mended.log_posterior, rtol=1e-6, atol=1e-9)
     name = "" if mended.calibration is None else f", calibrated ({mended.calibration.method}) without it too"
     assert report.measured == plain.measured + name

@@ -12,15 +12,13 @@ from deciban.generative import GenerativeModel
 from deciban.metrics.calibration_fit import calibrate, check_method
 from deciban.model.model import Model
 from deciban.model.summarise_table import Rows
+from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.source import Source
 from deciban.training.evaluate import estimate_learned_share, score_table
 from deciban.training.table_folds import count_parts
 from deciban.training.table_rows import keep_learned_rows
 from deciban.validation.fold_models import score_in_closed_form
 from deciban.validation.splits import StratifiedAssigner
-
-FOLDS = 10
-"""The number of folds by which "auto" chooses between maps."""
 
 
 def recalibrate(model: Model, source: Source, method: str, learned: bool, progress: Any) -> None:
@@ -42,7 +40,7 @@ def recalibrate(model: Model, source: Source, method: str, learned: bool, progre
     if card.score_sample is None:
         raise InputError(f"{source.name} has no row of a known class to calibrate by")
     rows, K = card.score_sample.rows, len(model.classes)
-    fold, shares = StratifiedAssigner(FOLDS).assign(rows.truth), model.options.prior.fixed_shares(K)
+    fold, shares = StratifiedAssigner(EVALUATION_FOLDS).assign(rows.truth), model.options.prior.fixed_shares(K)
     L = np.asarray(rows.log_posterior, dtype=np.float64)
     found = calibrate(method, L, rows.truth, rows.weight, fold, scorer.solved.log_prior, shares)
     model._scorer = scorer.with_maps(calibration=found.calibration)
@@ -60,8 +58,11 @@ def _score_without_row(model: Model, rows: Rows) -> Array:
     found = score_in_closed_form(naive, rows.parts, rows.codes, rows.weight, "log_posterior", threads)
     if found is not None and not found.needs_refit.any():
         return found.scores
-    fold, scores = StratifiedAssigner(FOLDS).assign(rows.codes), np.empty((len(rows.codes), len(model.classes)))
-    parts = count_parts(model.options, model._layout, model.ledger.schema, rows, fold, FOLDS)
+    fold, scores = (
+        StratifiedAssigner(EVALUATION_FOLDS).assign(rows.codes),
+        np.empty((len(rows.codes), len(model.classes))),
+    )
+    parts = count_parts(model.options, model._layout, model.ledger.schema, rows, fold, EVALUATION_FOLDS)
     for f in np.unique(fold).tolist():
         own, rest = np.flatnonzero(fold == f), model.ledger - parts[f]
         without = GenerativeModel(model.options.assumption(model._layout), rest)
