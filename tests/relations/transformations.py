@@ -272,7 +272,7 @@ TRANSFORMATIONS = [
         ("columns renamed", rename_columns, EQUAL),
         ("levels renamed", of_columns(is_text, rename_levels), EQUAL),
         ("whole numbers as floats", of_columns(is_whole, lambda cells, *_: cells.astype(float)), EQUAL),
-        ("whole numbers of 16 bits", of_columns(is_whole, lambda cells, *_: cells.astype("int16")), EQUAL),
+        ("whole numbers of 32 bits", of_columns(is_whole, lambda cells, *_: cells.astype("int32")), EQUAL),
         ("texts as categoricals", of_columns(is_text, as_dictionary), EQUAL),
         ("texts as objects", of_columns(is_text, lambda cells, *_: cells.astype(object)), EQUAL),
         ("flags as 0 and 1", of_columns(is_flag, lambda cells, *_: cells.astype(int)), EQUAL),
