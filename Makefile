@@ -65,6 +65,7 @@ lab: .venv/installed
 	$(BIN)/python -m benchmarks.lab_calibration
 	$(BIN)/python -m benchmarks.lab_dependence
 	$(BIN)/python -m benchmarks.lab_evidence
+	$(BIN)/python -m benchmarks.lab_levels
 	$(BIN)/python -m benchmarks.lab_mail
 	$(BIN)/python -m benchmarks.lab_mail_explanations
 	$(BIN)/python -m benchmarks.lab_ng_jordan

@@ -113,7 +113,7 @@ def test_many_documents_choose_by_the_log_loss_of_those_held_out_and_files_keep_
     for alpha in CANDIDATE_ALPHAS:
         fixed = deciban.TextClassifier(alpha=alpha, calibrate="temperature")
         losses[alpha] = log_loss(y, cross_val_predict(fixed, documents, y, method="predict_proba", cv=5))
-    assert losses[model.alpha_] < 1.02 * min(losses.values()) < 0.9 * max(losses.values())
+    assert losses[model.alpha_] < 1.05 * min(losses.values()) < 0.9 * max(losses.values())
     assert model.calibration_.method == "temperature"
     model.save(tmp_path / "t.deciban")
     again = deciban.load(tmp_path / "t.deciban")

@@ -25,7 +25,7 @@ def decibans(ratio):
 
 
 def train_model(table, roles=None, **settings):
-    return deciban.train(table, target="y", roles=roles, judge=False, **settings)
+    return deciban.train(table, target="y", roles=roles, judge=False, **{"alpha": 1.0, **settings})
 
 
 def strongest(model):
@@ -98,7 +98,9 @@ def make_level_table(K, V, alpha=0.5):
     counts = rng.poisson(1.0, (K, V)).astype(float)
     counts[1] = counts[:, -1] = 0.0
     theta = (counts + alpha) / np.maximum((counts + alpha).sum(axis=1, keepdims=True), 1e-300)
-    return LevelTable("a", str, counts, np.log(np.maximum(theta, 1e-300)), alpha, V), rng.dirichlet(np.ones(K))
+    pseudo = np.full(counts.shape, alpha), np.full((K, 1), alpha * V), np.full((K, 1), alpha)
+    log_theta = np.log(np.maximum(theta, 1e-300))
+    return LevelTable("a", str, counts, log_theta, *pseudo, ""), rng.dirichlet(np.ones(K))
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
@@ -113,10 +115,13 @@ def test_the_strongest_level_of_each_class_is_that_of_the_definition(alpha, prio
         others = [l for l in range(len(prior)) if l != k]
         share = prior[others] / prior[others].sum() if prior[others].any() else np.full(len(others), 1 / len(others))
         expected = table.log_theta[k] - np.log(share @ np.exp(table.log_theta[others]))
-        sides = [(table.counts[k], n[k]), (table.counts[others].sum(axis=0), n[others].sum())]
+        sides = [
+            (table.counts[k], n[k], alpha),
+            (table.counts[others].sum(axis=0), n[others].sum(), alpha * len(others)),
+        ]
         variance = sum(
-            1 / np.maximum(counts + alpha, feature_summaries.MIN_PROBABILITY**0.25) - 1 / (rows + 6 * alpha)
-            for counts, rows in sides
+            1 / np.maximum(counts + added, feature_summaries.MIN_PROBABILITY**0.25) - 1 / (rows + 6 * added)
+            for counts, rows, added in sides
         )
         lows = np.where(table.counts.any(axis=0), expected - feature_summaries.Z90 * np.sqrt(variance), -inf)
         assert v == lows.argmax()

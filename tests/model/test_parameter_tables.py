@@ -23,7 +23,7 @@ def clinic():
 
 @pytest.fixture(scope="module")
 def model(clinic):
-    return deciban.train(clinic, target="diagnosis", roles=ROLES, judge=False)
+    return deciban.train(clinic, target="diagnosis", roles=ROLES, judge=False, alpha=1.0)
 
 
 def own(clinic, column, label):
@@ -118,7 +118,7 @@ def test_the_target_has_the_prior(clinic, prior):
 
 
 def test_an_unseen_value_has_its_pseudo_count(clinic):
-    model = deciban.train(clinic, target="diagnosis", roles=ROLES, judge=False, unseen="smooth")
+    model = deciban.train(clinic, target="diagnosis", roles=ROLES, judge=False, unseen="smooth", alpha=1.0)
     frame = model.table("smoker").to_frame()
     last = frame[frame.value == "a value never seen"]
     assert last.theta.tolist() == pytest.approx((1 / (last.total + 3)).tolist())
@@ -134,7 +134,7 @@ def test_a_class_without_rows_takes_the_shares_of_all():
 
 
 def test_fitted_learners_show_the_estimates_of_naive_bayes(clinic, model):
-    fitted = deciban.train(clinic, target="diagnosis", roles=ROLES, judge=False, learner="logistic", C=1.0)
+    fitted = deciban.train(clinic, target="diagnosis", roles=ROLES, judge=False, learner="logistic", C=1.0, alpha=1.0)
     assert fitted.table("code").to_frame().equals(model.table("code").to_frame())
     assert "logistic regression" in str(fitted.table("code"))
 

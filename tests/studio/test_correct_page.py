@@ -231,7 +231,7 @@ def test_a_correction_that_was_taken_back_is_no_step(calibrated, tmp_path):
     before = calibrated.page("/take-away/steps.py")
     first = find_doubtful_rows(workspace)[0]
     calibrated.post("/correct/apply", data={"row": first.row, "label": f"label:{first.prediction}"})
-    assert workspace.model.calibration is None
+    assert workspace.model.calibration.is_former
     assert calibrated.page("/take-away/steps.py") != before
     calibrated.post("/correct/undo")
     assert workspace.model.calibration is not None

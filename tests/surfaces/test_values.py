@@ -55,6 +55,18 @@ def test_the_words_of_a_missing_text_are_not_counted(cell):
     np.testing.assert_allclose(posterior_of(model, pa.table({"note": bytes_below})), [[0.5, 0.5]], atol=1e-12)
 
 
+@pytest.mark.parametrize("cell", ["?", "good", None])
+def test_a_single_change_that_is_named_changes_the_prediction(cell):
+    table = {**NOTES, "c": ["p", "q"] * 12}
+    model = train(table, target="mood", roles={"note": "text", "c": "category"})
+    row = {"note": cell, "c": "p"}
+    schema = pa.schema([("note", pa.string()), ("c", pa.string())])
+    for change in model.find_single_changes(pa.Table.from_pylist([row], schema)):
+        if change.word is None:
+            changed = {name: [value] for name, value in {**row, change.column: change.after}.items()}
+            assert model.predict(changed)[0] == change.prediction
+
+
 def posterior_of(model, rows):
     found = model.predict_proba(rows)
     return found if isinstance(found, np.ndarray) else np.column_stack([np.asarray(c) for c in found.columns])

@@ -9,7 +9,6 @@ import pytest
 
 import deciban
 from deciban import NaiveBayes
-from deciban.errors import SchemaError
 from deciban.families.gaussian import Gaussian, rounding_variance
 from deciban.ledger import Moments
 from deciban.model.posterior_arithmetic import compute_by_hand
@@ -17,7 +16,6 @@ from deciban.scores.posterior import normalise
 from deciban.sources.source import open_source
 from tests import oracle
 from tests.metrics.refits import assert_as_refitted
-from tests.persistence.test_format_1 import HERE as FORMATS
 
 DECIBAN = 10 / math.log(10)
 GRADES = {"grade": [1.0, 2.0, None] * 6, "y": ["a", "b", "c"] * 6}
@@ -222,25 +220,6 @@ def test_a_bounded_model_survives_its_file(make, tmp_path):
             assert np.array_equal(*answers)
     assert type(again._scorer.solved.forms[0]) is type(model._scorer.solved.forms[0])
     assert again.options.bounded
-
-
-def test_models_of_older_files_stay_unbounded_and_are_not_added_to_bounded_ones():
-    old = deciban.load(FORMATS / "format-1" / "table.deciban")
-    assert not old.options.bounded
-    rows = pd.DataFrame({"temperature °C": [375.0]})
-    far = old.explain(rows, classes=("flu", "well"), allow_missing_columns=True)
-    assert np.abs(far.evidence).max() > 1e4
-    new = deciban.train(
-        pd.DataFrame({"temperature °C": [36.5, 39.0, 37.0, 38.0], "state": ["well", "flu", "well", "flu"]}),
-        target="state", judge=False, roles={"temperature °C": "number"},
-    )  # fmt: skip
-    with pytest.raises(SchemaError):
-        old + new
-    alike = deciban.train(
-        pd.DataFrame({**{name: [None] for name in old.roles}, "state": ["flu"], "weight": [1.0], "visits": [1]}),
-        target="state", weights="weight", like=old, judge=False, classes=["flu", "well"],
-    )  # fmt: skip
-    assert not alike.options.bounded
 
 
 def test_rounding_is_known_only_where_no_class_has_spread():

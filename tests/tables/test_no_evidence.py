@@ -59,11 +59,15 @@ def test_a_value_of_which_all_rows_are_forgotten_is_as_a_missing_one():
     query = {"ts": [JUNE], "x": [0.0]}
     assert bad(model, {**query, "recalled": [True]}) == pytest.approx(bad(model, {**query, "recalled": [None]}))
     never = deciban.train(table[~table.recalled], target="y", like=model)
-    assert bad(model, {**query, "recalled": [True]}) == pytest.approx(bad(never, {**query, "recalled": [True]}))
+    assert bad(model, {**query, "recalled": [True]}) == pytest.approx(
+        bad(never, {**query, "recalled": [True]}), rel=0.01
+    )
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"structure": "tan", "judge": False}, {"structure": "blocks", "judge": False}], ids=str
+    "options",
+    [{"calibrate": "none"}, {"structure": "tan", "judge": False}, {"structure": "blocks", "judge": False}],
+    ids=str,
 )
 def test_a_pair_that_no_row_has_leaves_the_lines_of_its_columns(options):
     table = places()

@@ -1,5 +1,9 @@
 """Roles are inferred from rows of many places of a table: what its first 20 480 rows show does not decide."""
 
+import sqlite3
+from contextlib import closing
+
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -38,10 +42,20 @@ def write(frame, path):
         frame.to_csv(path, index=False)
     elif path.suffix == ".parquet":
         frame.to_parquet(path, index=False, row_group_size=1000 if path.stem == "groups" else N)
+    elif path.suffix == ".duckdb":
+        path.unlink(missing_ok=True)
+        with duckdb.connect(str(path)) as connection:
+            connection.register("frame", frame)
+            connection.execute("create table t as select * from frame")
+        return f"duckdb:///{path}"
+    elif path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as connection:
+            frame.to_sql("t", connection, index=False, if_exists="replace")
+        return f"sqlite:///{path}"
     return path if path.suffix else frame
 
 
-@pytest.mark.parametrize("name", ["frame", "one.csv", "one.parquet", "groups.parquet"])
+@pytest.mark.parametrize("name", ["frame", "one.csv", "one.parquet", "groups.parquet", "one.duckdb", "one.db"])
 def test_rows_in_order_have_the_roles_of_the_same_rows_shuffled(name, tmp_path):
     frame = table(**{key: values for key, values in COLUMNS.items() if key not in ("number", "place")})
     settings = {"target": "y", "judge": False, "structure": "naive"}
@@ -53,7 +67,7 @@ def test_rows_in_order_have_the_roles_of_the_same_rows_shuffled(name, tmp_path):
     assert model.roles["level"] == model.roles["note"] == "category"
 
 
-@pytest.mark.parametrize("name", ["frame", "one.csv", "one.parquet", "groups.parquet"])
+@pytest.mark.parametrize("name", ["frame", "one.csv", "one.parquet", "groups.parquet", "one.duckdb", "one.db"])
 def test_what_numbers_the_rows_is_an_identifier(name, tmp_path):
     frame = table(number=COLUMNS["number"], place=COLUMNS["place"], x=RNG.normal(size=N))
     model = deciban.train(write(frame, tmp_path / name), target="y", judge=False)

@@ -128,7 +128,8 @@ MODEL_OPTIONS: Final = in_section(
     PRIOR,
     number(
         "--alpha", "NUMBER|auto",
-        "Pseudo-count of every level, bin, rate and word (default 1); auto: the one of greatest marginal likelihood.",
+        "Pseudo-count of every level, bin, rate and word; auto (default): 1 of rates and words; shares of levels and "
+        "bins are shrunk to those of all classes.",
         kind=float, minimum=0, word="auto",
     ),
     number("--parameter-prior", "NUMBER",

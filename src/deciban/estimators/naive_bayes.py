@@ -76,7 +76,7 @@ class NaiveBayes(GenerativeClassifier):
     roles: Mapping[str, str] | None = field(default=None, metadata=allow(Mapping, None))
     blocks: Sequence[Sequence[str]] | None = field(default=None, metadata=allow(list, tuple, None))
     numbers: str | None = field(default=None, metadata=allow({"number", "binned", "auto"}, None))
-    alpha: float | str = field(default=1.0, metadata=allow("non-negative", "auto"))
+    alpha: float | str = field(default="auto", metadata=allow("non-negative", "auto"))
     parameter_prior: float = field(default=1.0, metadata=allow("non-negative"))
     priors: Any = field(default=None, metadata=allow("priors"))
     unseen: str = field(default="ignore", metadata=allow("unseen"))
@@ -247,7 +247,7 @@ class NaiveBayes(GenerativeClassifier):
 
     @property
     def alpha_(self) -> dict[str, float]:
-        """The pseudo-count of each column that has one: as given, or as chosen by alpha="auto"."""
+        """The pseudo-count of each column that has one: as given, or with "auto" m of levels and bins."""
         return self._model().pseudo_counts
 
     @property

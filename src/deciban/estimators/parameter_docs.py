@@ -11,7 +11,7 @@ T = TypeVar("T", bound=type)
 DESCRIPTIONS: Mapping[str, str] = {
     "C": "One over the strength of the penalty; 'auto' chooses it by the log-loss of five folds (`C_`).",
     "algorithm": "How the rounds are combined and the rows reweighted, see above.",
-    "alpha": "A pseudo-count, added to every count; 'auto' chooses it by marginal likelihood (`alpha_`).",
+    "alpha": "A pseudo-count, added to every count; 'auto' chooses it, or how far shares are pooled (`alpha_`).",
     "beta": "Draws each evidence weight towards their mean, after the fit (Wang & Manning 2012: 0.25).",
     "binarize": "A feature is present where its value is above this; None: values are probabilities of presence.",
     "blocks": "Columns to join, [['height', 'weight'], …], that are not independent given the class.",

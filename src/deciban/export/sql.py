@@ -248,14 +248,15 @@ class Query:
             is_refused = e.is_null(e.sum_of(scores))
             everything = e.join_conditions([e.negate(is_refused), *dead.values()], exp.And)
         base, kept = self.intercept[self.reference] or 0.0, {}
+        impossible = exp.cast(e.number(IMPOSSIBLE_SCORE), "double")  # else PostgreSQL makes all scores decimals
         for k, (score, intercept) in enumerate(zip(scores, self.intercept)):
             branches = []
             if everything is not None:
-                start = IMPOSSIBLE_SCORE if intercept is None else intercept - base
-                branches.append((everything, e.number(start)))
+                start = impossible if intercept is None else e.number(intercept - base)
+                branches.append((everything, start))
             if k in dead:
-                branches.append((dead[k], e.number(IMPOSSIBLE_SCORE)))
-            other = e.number(IMPOSSIBLE_SCORE) if intercept is None else score
+                branches.append((dead[k], impossible))
+            other = impossible if intercept is None else score
             kept[f"deciban_r{k}"] = e.when(*branches, otherwise=other) if branches else other
         return self.steps.let(kept)
 

@@ -80,6 +80,16 @@ class Binned(Family):
     """
 
     alpha: Alpha = 1.0
+    pooled: bool = False
+
+    @property
+    def levels(self) -> Categorical:
+        """The family of the bins as levels."""
+        return Categorical(self.alpha, pooled=self.pooled)
+
+    def pooling(self, part: Grid) -> Array:
+        """Return m of each feature."""
+        return self.levels.pooling(self.bins(part).counts(part))
 
     def needs(self) -> Needs:
         """See `Family.needs`."""
@@ -95,7 +105,7 @@ class Binned(Family):
 
     def _log_theta(self, counts: Levels) -> Array:
         """Return ln θ_kjb; a single bin has probability 1, even for a class or a feature without rows."""
-        return np.where((counts.sizes == 1)[counts.owner], 0.0, Categorical(self.alpha).log_theta(counts))
+        return np.where((counts.sizes == 1)[counts.owner], 0.0, self.levels.log_theta(counts))
 
     def solve(self, part: Grid) -> ScoreForm:
         """See `Family.solve`."""
@@ -111,7 +121,7 @@ class Binned(Family):
         counts = bins.counts(part)
         bin_of_cell, seen = bins.find_bins(part), np.cumsum(np.concatenate([[0.0], part.table.sum(axis=0)]))
         known = counts.weight.sum(axis=0) > 0
-        drawn = Categorical(self.alpha).sample(counts, codes, rng) + counts.offset[:-1]
+        drawn = self.levels.sample(counts, codes, rng) + counts.offset[:-1]
         X = np.full(drawn.shape, np.nan)
         for j in np.flatnonzero(known):
             low, high = (np.searchsorted(bin_of_cell, drawn[:, j], side=side) for side in ("left", "right"))

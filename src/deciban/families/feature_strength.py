@@ -28,7 +28,7 @@ from deciban._typing import Array
 from deciban.errors import InputError, UndefinedError
 from deciban.families.binned import TINY, Binned
 from deciban.families.count_families import MAX_DEVIANCE, Poisson
-from deciban.families.family import Alpha, broadcast_alpha, log, to_dense
+from deciban.families.family import log, to_dense
 from deciban.families.gaussian import Gaussian
 from deciban.families.level_families import Categorical
 from deciban.families.text_family import Text, mean_length
@@ -85,11 +85,9 @@ def strengths(family: Any, part: Any, prior: Array, rng: np.random.Generator) ->
     if isinstance(family, Poisson):
         return _rate_strengths(family, to_dense(part), prior, rng)
     if isinstance(family, Binned):
-        return _table_strengths(family.bins(part).counts(part), family.alpha, prior, rng)
+        return _table_strengths(family.levels, family.bins(part).counts(part), prior, rng)
     if isinstance(family, Categorical):
-        counts = family.separate_levels(family.full(part)).counts
-        sizes = counts.sizes + (family.unseen == "smooth")
-        return _table_strengths(counts.pad_levels(sizes), family.alpha, prior, rng)
+        return _table_strengths(family, family.separate_levels(family.full(part)).counts, prior, rng)
     if isinstance(family, Text) and family.probabilistic:
         return _text_strength(family, part, prior, rng)
     raise UndefinedError(
@@ -227,16 +225,18 @@ def _rate_strengths(family: Poisson, part: Counts, prior: Array, rng: np.random.
     return _interval_about(value, np.where(silent, 0.0, draws))
 
 
-def _table_strengths(counts: Levels, alpha: Alpha, prior: Array, rng: np.random.Generator) -> Strengths:
+def _table_strengths(family: Categorical, counts: Levels, prior: Array, rng: np.random.Generator) -> Strengths:
     """Return the strength of each feature by its levels or bins; 0 with fewer than two of these, or two classes."""
-    pi, own = _normalise_prior(prior, counts.weight), broadcast_alpha(alpha, counts.n_features)
+    pi, (added, unseen, _) = _normalise_prior(prior, counts.weight), family.pseudo_counts(counts)
     most = MAX_TABLE_NUMBERS // max(1, counts.table.size)
-    tables, found = counts.tables(), np.zeros((3, counts.n_features))
+    tables, found = replace(counts, table=counts.table + added).tables(), np.zeros((3, counts.n_features))
     for a, b in feature_runs(counts.offset, RUN_CELLS // (DRAWS * max(1, counts.n_classes))):
         alike: dict[tuple[int, ...], list[tuple[int, Array, Array, Array]]] = {}
         for j in range(a, b):
             live = pi[:, j] > 0
-            smoothed = tables[j][live] + own[j]
+            smoothed = tables[j][live]
+            if family.unseen == "smooth":
+                smoothed = np.column_stack([smoothed, unseen[live, j]])
             if min(smoothed.shape) >= 2:
                 n = int(np.clip(min(MAX_FEATURE_NUMBERS // smoothed.size, most), MIN_DRAWS, DRAWS))
                 drawn = np.maximum(rng.standard_gamma(smoothed, (n, *smoothed.shape)), TINY)

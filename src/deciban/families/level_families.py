@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from deciban._typing import Array
 from deciban.families.family import Alpha, EnumeratedRows, Family, broadcast_alpha, log, pool_empty, sum_count_log
+from deciban.families.pooled_shares import pooled_pseudo_counts
 from deciban.ledger import Cells, Levels, Needs
+from deciban.ledger.levels import sums_by_feature
 from deciban.ledger.statistic import compute_offsets, divide
 from deciban.scores import Lookup, ScoreForm, Table
 
@@ -58,8 +60,9 @@ class Categorical(Family):
     An unseen level is ignored (no evidence), or smoothed: it gets one of V_j + 1 equal pseudo-counts,
     with n_kj + α(V_j + 1) in the denominator of every level.
 
-    `alpha` may be one for all features, or one each. `holes`: whether a level without a row in any class counts
-    as a level if it is declared or below the highest one, or as "unseen".
+    `alpha` may be one for all features, or one each. With `pooled` it is added in proportion to the classes, and the
+    shares of each class are shrunk to those of all (`families/pooled_shares.py`). `holes`: whether a level without a
+    row in any class counts as a level if it is declared or below the highest one, or as "unseen".
     `most`: the largest number of levels of a feature with their own parameters, those with the most weight over all
     classes (of equals the lower code); all others together are one more level, whose counts are pooled.
 
@@ -73,6 +76,7 @@ class Categorical(Family):
     min_levels: tuple[int, ...] | None = None
     holes: Literal["level", "unseen"] = "level"
     most: int | None = None
+    pooled: bool = False
 
     def needs(self) -> Needs:
         """See `Family.needs`; with named levels the code −1 is a missing value."""
@@ -98,23 +102,44 @@ class Categorical(Family):
         own = known & (rank < (len(order) if self.most is None else self.most))
         return _pool_levels(part, own, known & ~own)
 
-    def _denominator(self, part: Levels) -> Array:
-        """Return n_kj + αV_j, with one level more if unseen ones are smoothed."""
-        return part.weight + self.alpha * (part.sizes + (self.unseen == "smooth"))
+    def pseudo_counts(self, part: Levels) -> tuple[Array, Array, Array]:
+        """Return a_kv of levels that all have their own parameters (K×m), a_k of an unseen one, and Σ_v a_kv (K×d).
 
-    def _log_shares(self, part: Levels) -> Array:
-        """Return ln θ of levels that all have their own parameters."""
-        weight = self._denominator(part)[:, part.owner]
-        theta = divide(part.table + broadcast_alpha(self.alpha, part.n_features)[part.owner], weight)
+        The sum includes an unseen level if these are smoothed.
+        """
+        smooth, alpha = int(self.unseen == "smooth"), broadcast_alpha(self.alpha, part.n_features)
+        if self.pooled:
+            levels, unseen, _ = pooled_pseudo_counts(part, alpha, smooth)
+            return levels, unseen, sums_by_feature(levels, part.offset) + smooth * unseen
+        unseen = np.broadcast_to(alpha, (part.n_classes, part.n_features))
+        return unseen[:, part.owner], unseen, alpha * np.broadcast_to(part.sizes + smooth, unseen.shape)
+
+    def pooling(self, part: Levels) -> Array:
+        """Return m of each feature."""
+        counts = self.separate_levels(self.full(part)).counts
+        alpha = broadcast_alpha(self.alpha, counts.n_features)
+        return pooled_pseudo_counts(counts, alpha, int(self.unseen == "smooth"))[2]
+
+    def write_formula(self, part: Levels) -> str:
+        """Return the formula of θ of the only feature of these counts, with the values of its parameters."""
+        V, smooth = int(part.sizes[0]), int(self.unseen == "smooth")
+        if not self.pooled:
+            return f"(n + α)/(N + αV), α = {self.alpha:g}, V = {V + smooth}"
+        m = float(pooled_pseudo_counts(part, broadcast_alpha(self.alpha, 1), smooth)[2][0])
+        K = int((part.weight > 0).sum())
+        return (
+            f"(n + απ + mp)/(N + απV + m), α = {self.alpha * K:g}, V = {V + smooth}, m = {m:.3g}, π the share of the "
+            f"class, p that of the value in all classes"
+        )
+
+    def _log_shares(self, part: Levels) -> tuple[Array, Array]:
+        """Return ln θ_kjv of levels that all have their own parameters, and ln θ_kj of an unseen one."""
+        levels, unseen, added = self.pseudo_counts(part)
+        weight = part.weight + added
+        theta = divide(part.table + levels, weight[:, part.owner])
         together = divide(part.table.sum(axis=0), part.weight.sum(axis=0)[part.owner])
-        return log(pool_empty(theta, weight, together))
-
-    def _log_unseen(self, part: Levels) -> Array:
-        """Return ln θ_kj of an unseen level, given the counts of the separate levels."""
-        nothing = np.zeros((part.n_classes, part.n_features))
-        if self.unseen != "smooth":
-            return nothing
-        return log(divide(nothing + self.alpha, self._denominator(part)))
+        shares = log(pool_empty(theta, weight[:, part.owner], together))
+        return shares, log(divide(unseen, weight)) if self.unseen == "smooth" else np.zeros(weight.shape)
 
     def log_theta(self, part: Levels) -> Array:
         """Return ln θ_kjv, the tables of all features in one array."""
@@ -123,7 +148,7 @@ class Categorical(Family):
     def _log_theta_and_unseen(self, part: Levels) -> tuple[Array, Array]:
         """Return ln θ_kjv, and ln θ_kj of an unseen level."""
         separate = self.separate_levels(part)
-        shares, unseen = self._log_shares(separate.counts), self._log_unseen(separate.counts)
+        shares, unseen = self._log_shares(separate.counts)
         if separate.counts is part:
             return shares, unseen
         by_level = np.column_stack([shares, unseen[:, :1]])[:, separate.column]
@@ -142,8 +167,8 @@ class Categorical(Family):
         """
         part = self.full(part)
         separate = self.separate_levels(part)
-        shares = Levels(np.exp(self._log_shares(separate.counts)), separate.counts.offset)
-        unseen = np.exp(self._log_unseen(separate.counts))
+        log_shares, log_unseen = self._log_shares(separate.counts)
+        shares, unseen = Levels(np.exp(log_shares), separate.counts.offset), np.exp(log_unseen)
         draw = rng.random((len(codes), part.n_features))
         X, seen = np.zeros(draw.shape, dtype=np.int64), part.table.sum(axis=0)
         for j, share in enumerate(shares.tables()):

@@ -36,6 +36,7 @@ from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.level_families import Categorical, Joint
+from deciban.families.pooled_shares import log_rising_derivative, merge_equal, sum_by_owner
 from deciban.families.text_family import Text
 from deciban.ledger import Cells, Counts, Levels, Tallies
 from deciban.ledger.statistic import divide
@@ -61,9 +62,6 @@ FLAT_FRACTION = 1e-10
 MAX_JOINT_CELLS = 1e300
 """Largest number of cells of a joint table, so that a double can hold it; more count as this many."""
 
-MIN_SERIES_ARGUMENT = 1e3
-"""Argument from which the series of ψ is accurate to the last digits."""
-
 
 def log_rising(a: Array, n: Array) -> Array:
     """Return ln a(a+1)…(a+n−1) = ln Γ(a+n) − ln Γ(a), also for fractional n; accurate for large a.
@@ -75,17 +73,6 @@ def log_rising(a: Array, n: Array) -> Array:
 
     some = np.where(n > 0, n, 1.0)
     return np.where(n > 0, gammaln(some) - betaln(a, some), 0.0)
-
-
-def _log_rising_derivative(a: Array, n: Array) -> Array:
-    """Return the derivative of `log_rising` with respect to a; for large a by a series, which loses no digits."""
-    from scipy.special import digamma
-
-    near, a = np.minimum(a, MIN_SERIES_ARGUMENT), np.maximum(a, MIN_SERIES_ARGUMENT)
-    with np.errstate(over="ignore"):  # a square that overflows divides by ∞
-        share = n / (a + n)
-        series = np.log1p(n / a) + share / (2 * a) + share * (1 + a / (a + n)) / (12 * a**2)
-    return np.where(a > MIN_SERIES_ARGUMENT, series, digamma(near + n) - digamma(near))
 
 
 @dataclass(frozen=True)
@@ -112,8 +99,8 @@ class Urns:
         cls, count: Array, owner: Array, total: Array, urn_owner: Array, levels: Array, times: Array | None = None
     ) -> "Urns":
         """Build urns from counts, each occurring `times` times."""
-        drawn = _merge_equal(count, owner, np.ones(len(count)) if times is None else times)
-        return cls(*drawn, *_merge_equal(total, urn_owner, np.ones(len(total))), levels)
+        drawn = merge_equal(count, owner, np.ones(len(count)) if times is None else times)
+        return cls(*drawn, *merge_equal(total, urn_owner, np.ones(len(total))), levels)
 
     @classmethod
     def of_one_alpha(cls, count: Array, total: Array, levels: float, times: Array | None = None) -> "Urns":
@@ -128,26 +115,14 @@ class Urns:
 
     def derivative(self, alpha: Array) -> Array:
         """Return the derivative of `log_marginal_likelihood` with respect to each α."""
-        drawn = self.times * _log_rising_derivative(alpha[self.owner], self.count)
-        urns = self.urns * _log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
+        drawn = self.times * log_rising_derivative(alpha[self.owner], self.count)
+        urns = self.urns * log_rising_derivative((alpha * self.levels)[self.urn_owner], self.total)
         return self._subtract_urns(drawn, urns * self.levels[self.urn_owner])
 
     def _subtract_urns(self, drawn: Array, urns: Array) -> Array:
         """Return, for each α, the sum of the terms of its counts less that of its urns."""
         m = len(self.levels)
-        return _sum_by_owner(self.owner, drawn, m) - _sum_by_owner(self.urn_owner, urns, m)
-
-
-def _merge_equal(value: Array, owner: Array, times: Array) -> tuple[Array, NDArray[np.intp], Array]:
-    """Return the distinct positive values of each owner, their owners and how often they occur."""
-    some = (value > 0) & (times > 0)
-    pair, place = np.unique(owner[some] + 1j * value[some], return_inverse=True)
-    return pair.imag, pair.real.astype(np.intp), _sum_by_owner(place.reshape(-1), times[some], len(pair))
-
-
-def _sum_by_owner(owner: NDArray[np.intp], value: Array, n: int) -> Array:
-    """Return the sum of the values of each of n owners."""
-    return np.bincount(owner, value, n).astype(np.float64, copy=False)  # of empty arrays NumPy makes integers
+        return sum_by_owner(self.owner, drawn, m) - sum_by_owner(self.urn_owner, urns, m)
 
 
 @dataclass(frozen=True)
@@ -167,7 +142,7 @@ class Rates:
     def derivative(self, alpha: Array) -> Array:
         """See `Urns.derivative`."""
         rows = self.weight + alpha
-        prior = _log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
+        prior = log_rising_derivative(alpha * self.mean, self.total) + np.log(alpha / rows) + self.weight / rows
         return (self.mean * prior - self.total / rows).sum(keepdims=True)
 
 

@@ -91,8 +91,6 @@ class Description:
     n_parameters: int
     columns: tuple[ColumnNote, ...]
     strongest: tuple[Strength, ...]
-    pseudo_counts: Mapping[str, float] | None = None
-    """The pseudo-count of each column that has one, where alpha="auto" chose them."""
     account: Account | None = None
     """The report of how weights were fitted, unless the learner is naive Bayes."""
     markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -115,14 +113,11 @@ class Description:
         return found
 
     def __str__(self) -> str:
-        chosen = [f"{name} {alpha:g}" for name, alpha in (self.pseudo_counts or {}).items()]
         head = self._format_first_line()
         if self.account is not None:
             head += f"\n{self.account}"
             weights = self.account.trust_text
             head += clip_text(f"\nevidence weights: {weights}", LINE_WIDTH) if weights else ""
-        if chosen:
-            head += clip_text(f"\npseudo-counts chosen by marginal likelihood: {', '.join(chosen)}", LINE_WIDTH)
         parts = [head, self._format_classes(), self._format_strongest(), self._format_columns()]
         parts.append("\n".join(self.format_markers()))
         return "\n\n".join(part for part in parts if part)
@@ -197,7 +192,6 @@ def describe_model(model: Model) -> Description:
         model.n_parameters if model.account else naive.n_parameters,
         tuple(_describe_column(model, column, weights) for column in model.columns),
         strongest,
-        model.pseudo_counts if model.options.auto else None,
         model.account,
         model.origin.markers,
     )

@@ -79,7 +79,6 @@ def describe_options(model: Model) -> dict[str, Any]:
     return {
         **({} if model.learner == "bayes" else {"learner": str(model.account or AODE_TITLE)}),
         "alpha": options.alpha,
-        **({"pseudo_counts": model.pseudo_counts} if options.auto else {}),
         "parameter_prior": options.parameter_prior,
         **{
             name: getattr(options, name)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.binned import Bins
+from deciban.families.binned import Binned, Bins
 from deciban.families.family import broadcast_alpha
 from deciban.families.gaussian import means
 from deciban.families.level_families import Categorical, SeparateLevels
@@ -104,17 +104,20 @@ FeatureSummary = LevelEffect | ClassMean | WeightEffect
 
 @dataclass(frozen=True)
 class LevelTable:
-    """One feature's levels or bins: name of level v, counts and ln θ (K×V), pseudo-count α, and how often α is added.
+    """One feature's levels or bins: name of level v, counts and ln θ (K×V), and pseudo-counts a_kv (K×V).
 
-    `n_alphas` is V, or V + 1 where the family keeps one α for levels that were never seen.
+    `added` is their sum in each class (K×1), with that of levels never seen where these are smoothed; `unseen` is the
+    pseudo-count of such a level (K×1), and `formula` the formula of θ.
     """
 
     feature: str
     name: Callable[[int], str]
     counts: Array
     log_theta: Array
-    alpha: float
-    n_alphas: float
+    pseudo: Array
+    added: Array
+    unseen: Array
+    formula: str
 
 
 class BlockSummariser:
@@ -145,9 +148,14 @@ class BlockSummariser:
             return self._make_level_table(j)
         return self._make_bin_table(j) if isinstance(self.part, Grid) else None
 
-    def _get_alpha(self, j: int) -> float:
-        """Return the pseudo-count of feature j."""
-        return float(broadcast_alpha(self.family.alpha, self.part.n_features)[j])
+    def _make_table(self, j: int, name: Callable[[int], str], all_counts: Levels, log_theta: Array) -> LevelTable:
+        """Return the table of feature j, with the pseudo-counts that the family adds."""
+        family = self.family.levels if isinstance(self.family, Binned) else self.family
+        alpha = float(broadcast_alpha(family.alpha, self.part.n_features)[j])
+        counts, one = all_counts.take_features(np.array([j])), replace(family, alpha=alpha)
+        pseudo, unseen, added = one.pseudo_counts(counts)
+        formula = one.write_formula(counts)
+        return LevelTable(self.names[j], name, counts.table, log_theta, pseudo, added, unseen, formula)
 
     def _make_level_table(self, j: int) -> LevelTable:
         """Return the distinct levels of feature j; one more stands for all levels that the family pools."""
@@ -166,9 +174,7 @@ class BlockSummariser:
             code = int(first[v])
             return f"= {names[code] if code < len(names) else 'another value'}"
 
-        own = counts.table[:, counts.offset[j] : counts.offset[j + 1]]
-        n_alphas = size + (family.unseen == "smooth")
-        return LevelTable(self.names[j], name, own, form.log_theta[:, a + first[:size]], self._get_alpha(j), n_alphas)
+        return self._make_table(j, name, counts, form.log_theta[:, a + first[:size]])
 
     def _make_bin_table(self, j: int) -> LevelTable:
         """Return the bins of feature j, named by their limits."""
@@ -187,8 +193,7 @@ class BlockSummariser:
             upper = f" and below {cuts[b]:.5g}" if b < len(cuts) else ""
             return f"from {cuts[b - 1]:.5g}{upper}"
 
-        counts = self._binned.table[:, own]
-        return LevelTable(self.names[j], name, counts, form.log_theta[:, own], self._get_alpha(j), counts.shape[1])
+        return self._make_table(j, name, self._binned, form.log_theta[:, own])
 
     def _find_strongest_words(self, j: int) -> list[LevelEffect]:
         """Return the words with the strongest evidence for each class, at most `MAX_SUMMARY_CLASSES` in all."""
@@ -268,7 +273,10 @@ def _find_level_per_class(table: LevelTable, prior: Array) -> list[StrongestLeve
     pooled = divide(weighted, others, _sum_other_classes(theta) / (len(prior) - 1))
     with np.errstate(divide="ignore"):
         nats = table.log_theta[np.ix_(known, seen)] - np.log(pooled[known])
-    variances = _estimate_variances(table, counts) + _estimate_variances(table, _sum_other_classes(counts))
+    pseudo = table.pseudo[:, seen]
+    variances = _estimate_variances(counts, pseudo, table.added)
+    others_added = _sum_other_classes(pseudo), _sum_other_classes(table.added)
+    variances = variances + _estimate_variances(_sum_other_classes(counts), *others_added)
     low = nats - Z90 * np.sqrt(variances[known])
     best = low.argmax(axis=1)
     rows = np.arange(len(known))
@@ -304,10 +312,10 @@ def _measure_effect(level: StrongestLevel, table: LevelTable, prior: Array, labe
     )
 
 
-def _estimate_variances(table: LevelTable, counts: Array) -> Array:
+def _estimate_variances(counts: Array, pseudo: Array, added: Array) -> Array:
     """Approximate the variances of ln θ with these counts, K×V: 1/rows with the level − 1/all rows."""
-    n = counts.sum(axis=1, keepdims=True) + table.alpha * table.n_alphas
-    of_level = 1 / np.maximum(counts + table.alpha, MIN_PROBABILITY**0.25)
+    n = counts.sum(axis=1, keepdims=True) + added
+    of_level = 1 / np.maximum(counts + pseudo, MIN_PROBABILITY**0.25)
     return np.maximum(of_level - 1 / np.maximum(n, MIN_PROBABILITY), 0.0)
 
 
@@ -317,8 +325,8 @@ def _compute_interval(
     """Return the central 90 % interval of the evidence over draws of the probabilities given the counts."""
     rng = np.random.default_rng(0)
     order = np.concatenate([[k], others])
-    hits = table.counts[order, v] + table.alpha
-    misses = table.counts[order].sum(axis=1) + table.alpha * table.n_alphas - hits
+    hits = table.counts[order, v] + table.pseudo[order, v]
+    misses = table.counts[order].sum(axis=1) + table.added[order, 0] - hits
     drawn = rng.beta(
         np.maximum(hits, MIN_PROBABILITY), np.maximum(misses, MIN_PROBABILITY), size=(N_INTERVAL_DRAWS, len(order))
     )

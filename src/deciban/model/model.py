@@ -152,8 +152,8 @@ class Model(ModelAlgebra):
 
     @property
     def pseudo_counts(self) -> dict[str, float]:
-        """The pseudo-count of each column that has one: alpha, or the value that alpha="auto" has chosen."""
-        return list_pseudo_counts(self._layout, self._scorer.assumption.families)
+        """The pseudo-count of each column that has one: alpha, or with "auto" m of levels and bins."""
+        return list_pseudo_counts(self._layout, self._naive.unsolved())
 
     @property
     def n_parameters(self) -> int:

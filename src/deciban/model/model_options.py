@@ -15,10 +15,10 @@ from deciban.families.level_families import Categorical, Unseen
 from deciban.families.marginal_likelihood import FALLBACK_ALPHA
 from deciban.families.pair_families import Aode, Tree
 from deciban.families.text_family import Text
-from deciban.generative import Assumption
+from deciban.generative import Assumption, GenerativeModel
 from deciban.ledger.extremes import Extremes
 from deciban.ledger.schema import Kind
-from deciban.model.columns import Column, Feature, Layout
+from deciban.model.columns import Column, Layout
 from deciban.model.learned_rows import LearnedRows
 from deciban.sources.arrow_cells import format_label
 from deciban.sources.markers import WithoutMarkers
@@ -48,12 +48,13 @@ LIKE_HINT = "Hint: train one with the schema of the other, `deciban train … --
 class Options:
     """Pseudo-counts, priors and the tokenizer of texts.
 
-    `alpha` is added to every count of a level, bin, rate or word; `parameter_prior` adds so many pseudo-observations
-    with the column's own pooled variance to every class; the `most_levels` most frequent levels are distinct.
-    `alpha="auto"`: for each kind of column the pseudo-count with the largest marginal likelihood.
+    `alpha` is added to every count of a level, bin, rate or word. With "auto" it is 1, for levels and bins in
+    proportion to the classes, whose shares are shrunk to the common ones (`families/pooled_shares.py`).
+    `parameter_prior` adds so many pseudo-observations with the column's own pooled variance to every class; the
+    `most_levels` most frequent levels are distinct.
     """
 
-    alpha: float | str = 1.0
+    alpha: float | str = "auto"
     parameter_prior: float = 1.0
     unseen: Unseen = "ignore"
     most_levels: int = MAX_DISTINCT_LEVELS
@@ -96,24 +97,17 @@ class Options:
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
     def assumption(self, layout: Layout) -> Assumption:
-        """Return the assumption with a family for each block; InputError for alpha="auto" with words not counted."""
-        families = tuple(self._make_family(kind, features, layout) for kind, features in layout.blocks)
-        if self.auto and layout.texts and not self.words.has_integer_values:
-            raise InputError(
-                f"alpha='auto' chooses the pseudo-count under which the counts of the words are most probable, and "
-                f"Words(values={self.words.values!r}, length={self.words.length!r}) does not count them. "
-                f"Hint: alpha as a number, such as 0.1"
-            )
-        return Assumption(families, self.prior, auto=self.auto)
+        """Return the assumption with a family for each block."""
+        return Assumption(tuple(self._make_family(kind, layout) for kind, _ in layout.blocks), self.prior)
 
     @property
     def auto(self) -> bool:
-        """Whether pseudo-counts are chosen by marginal likelihood."""
+        """Whether the shares of levels and bins are shrunk to those of all classes."""
         return self.alpha == "auto"
 
     @property
     def pseudo_count(self) -> float:
-        """The value of alpha; with "auto" Laplace's pseudo-count, by which roles are decided before one is chosen."""
+        """The value of alpha; with "auto" Laplace's, which rates and words have, and by which roles are decided."""
         return FALLBACK_ALPHA if self.auto else float(self.alpha)
 
     def _choose_covariance(self, default: Covariance) -> Covariance:
@@ -126,7 +120,7 @@ class Options:
         """Whether λ and γ of mixed covariances are still to be chosen, from rows."""
         return self.covariance == "mixed" and self.mixing is None
 
-    def _make_family(self, kind: Kind, features: tuple[Feature, ...], layout: Layout) -> Family:
+    def _make_family(self, kind: Kind, layout: Layout) -> Family:
         match kind:
             case "moments" | "scatter":
                 covariance = self._choose_covariance("full" if kind == "scatter" else "diagonal")
@@ -136,7 +130,7 @@ class Options:
                 mixing = DEFAULT_MIXING if self.mixing is None else self.mixing
                 return replace(family, mixing=mixing, shrinkage=self.shrinkage, shrinkage_target="diagonal")
             case "grid":
-                return Binned(self.pseudo_count)
+                return Binned(self.pseudo_count, self.auto)
             case "counts":
                 return Poisson(self.pseudo_count, self.bounded)
             case "pairs":
@@ -144,17 +138,19 @@ class Options:
                 return Aode(layout.n_cells) if is_averaged else Tree(layout.n_cells, pairs_only)
             case "bags":
                 return Text(self.words.reading, alpha=self.pseudo_count)
-        return Categorical(self.pseudo_count, self.unseen, holes="unseen", most=self.most_levels)
+        return Categorical(self.pseudo_count, self.unseen, holes="unseen", most=self.most_levels, pooled=self.auto)
 
 
-def list_pseudo_counts(layout: Layout, families: Sequence[Any]) -> dict[str, float]:
-    """Return the pseudo-count of each feature by its name; `families` are those of the layout's blocks, in order."""
-    return {
-        feature.name: float(alpha)
-        for (_, features), family in zip(layout.blocks, families)
-        if hasattr(family, "alpha")
-        for feature, alpha in zip(features, broadcast_alpha(family.alpha, len(features)))
-    }
+def list_pseudo_counts(layout: Layout, model: GenerativeModel) -> dict[str, float]:
+    """Return the pseudo-count α of each feature by its name, or m where its shares are shrunk to the common ones."""
+    found: dict[str, float] = {}
+    families: Sequence[Any] = model.assumption.families
+    for (_, features), family, part in zip(layout.blocks, families, model.complete.parts):
+        if hasattr(family, "alpha"):
+            is_pooled = getattr(family, "pooled", False)
+            values = family.pooling(part) if is_pooled else broadcast_alpha(family.alpha, len(features))
+            found |= zip([feature.name for feature in features], values.tolist())
+    return found
 
 
 def parse_class_prior(given: Any, classes: tuple[Any, ...]) -> ClassPrior:

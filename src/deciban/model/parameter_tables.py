@@ -69,12 +69,14 @@ class FeatureParameters(ABC):
         return [*lines, *([(f"… and {left} more", [""] * len(next(iter(self.figures.values()))))] if left else [])]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LevelParameters(FeatureParameters):
-    """Counts n of levels, bins or words, of N in all, and θ = (n + α)/(N + αV)."""
+    """Counts n of levels, bins or words, of N in all, and θ = (n + a)/(N + Σa), by the formula of pseudo-counts a."""
 
+    pseudo: Array
+    added: Array
+    formula: str
     alpha: float = 0.0
-    n_alphas: float = 0.0
 
     @classmethod
     def of(
@@ -83,12 +85,13 @@ class LevelParameters(FeatureParameters):
         """Return the parameters from counts, K×V, and their totals, K."""
         total = np.broadcast_to(total[:, None], count.shape)
         share = divide(count, total, np.nan)
-        return cls(feature, values, {"count": count, "total": total, "theta_ml": share, "theta": theta}, **more)
+        figures = {"count": count, "total": total, "theta_ml": share, "theta": theta}
+        return cls(feature=feature, values=values, figures=figures, **more)
 
     def write_quotient(self, k: int, v: int) -> str:
         """Return θ as the quotient of counts, "4/8"; the number where it is another, as for a class without rows."""
         n, total, theta = (float(self.figures[name][k, v]) for name in ("count", "total", "theta"))
-        above, below = n + self.alpha, total + self.alpha * self.n_alphas
+        above, below = n + float(self.pseudo[k, v]), total + float(self.added[k, 0])
         is_quotient = below > 0 and np.isclose(above / below, theta, rtol=1e-9, atol=0)
         return format_quotient(above, below) if is_quotient else format_decimal(theta)
 
@@ -102,10 +105,10 @@ class LevelParameters(FeatureParameters):
             lambda v: [_equate(format_quotient(count[k, v], total[k, v]), share[k, v]) for k in K]
         )
         sections = [Section("counts n", counts), Section("n/N, without a pseudo-count", shares)]
-        if not self.alpha:
+        if not self.added.any():
             return sections
         smoothed = self._format_values(lambda v: [_equate(self.write_quotient(k, v), theta[k, v]) for k in K])
-        return [*sections, Section(f"(n + α)/(N + αV), α = {self.alpha:g}, V = {self.n_alphas:g}", smoothed)]
+        return [*sections, Section(self.formula, smoothed)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,10 +308,11 @@ def _find_level_parameters(summariser: BlockSummariser, j: int, most: int | None
     counts, total = table.counts, table.counts.sum(axis=1)
     is_one_bin = isinstance(summariser.form, Steps) and counts.shape[1] == 1
     names = ["all values"] if is_one_bin else [table.name(v).removeprefix("= ") for v in range(counts.shape[1])]
-    theta = np.exp(table.log_theta)
+    theta, pseudo = np.exp(table.log_theta), table.pseudo
     if getattr(summariser.family, "unseen", "") == "smooth":
-        unseen = divide(np.full(len(total), table.alpha), total + table.alpha * table.n_alphas)
+        unseen = divide(table.unseen, total[:, None] + table.added)
         counts, theta = np.column_stack([counts, np.zeros(len(total))]), np.column_stack([theta, unseen])
+        pseudo = np.column_stack([pseudo, table.unseen])
         names.append("a value never seen")
     chosen = _choose_commonest(counts.sum(axis=0), most)
     levels = DATE_PARTS.get(table.feature.rpartition(".")[2], ())
@@ -317,7 +321,9 @@ def _find_level_parameters(summariser: BlockSummariser, j: int, most: int | None
         chosen = np.array(sorted(range(len(names)), key=lambda v: order[names[v]]), dtype=np.intp)
     return LevelParameters.of(
         table.feature, [names[v] for v in chosen], counts[:, chosen], total, theta[:, chosen],
-        alpha=table.alpha, n_alphas=table.n_alphas, n_left_out=len(names) - len(chosen),
+        pseudo=pseudo[:, chosen], added=table.added, formula=table.formula,
+        alpha=float(broadcast_alpha(summariser.family.alpha, summariser.part.n_features)[j]),
+        n_left_out=len(names) - len(chosen),
     )  # fmt: skip
 
 
@@ -352,9 +358,11 @@ def make_word_parameters(
     count = counted.take_features(chosen).to_dense().total
     k, v = np.repeat(np.arange(counted.n_classes), len(chosen)), np.tile(places[chosen], counted.n_classes)
     theta = np.exp(form.weights(k, v)).reshape(count.shape)
+    alpha, V = float(family.alpha), len(places)
     return LevelParameters.of(
         name, words, count, counted.per_class(counted.total), theta,
-        alpha=float(family.alpha), n_alphas=len(places), n_left_out=len(places) - len(chosen),
+        pseudo=np.full(count.shape, alpha), added=np.full((counted.n_classes, 1), alpha * V),
+        formula=f"(n + α)/(N + αV), α = {alpha:g}, V = {V:g}", alpha=alpha, n_left_out=V - len(chosen),
     )  # fmt: skip
 
 

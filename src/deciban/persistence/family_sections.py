@@ -119,6 +119,7 @@ FIELD_READERS: dict[str, FieldReader] = {
     "bounded": _make_field_reader(Section.flag),
     "norm": _make_field_reader(Section.flag),
     "n_cells": _make_field_reader(Section.integer, minimum=1, maximum=MAX_LEVELS),
+    "pooled": _make_field_reader(Section.flag),
     "pairs_only": _make_field_reader(Section.flag),
     "idf": _make_field_reader(Section.flag),
     "reading": _make_field_reader(Section.text),

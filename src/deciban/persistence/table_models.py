@@ -14,7 +14,6 @@ import numpy as np
 from deciban import persistence
 from deciban.errors import InputError
 from deciban.families.family import Family
-from deciban.families.marginal_likelihood import with_alpha
 from deciban.generative import GenerativeModel
 from deciban.ledger import Block
 from deciban.ledger.extremes import MAX_COUNTED_ROWS, N_VALUES, Extremes
@@ -203,19 +202,12 @@ def _read_learned(section: Section) -> LearnedRows:
 def _check_families(
     section: Section, options: Options, columns: Sequence[Column], families: Sequence[Family]
 ) -> None:
-    """Check that the families are those of columns and options; pseudo-counts that were chosen may have any value."""
+    """Check that the families are those of columns and options, with one pseudo-count for all columns of a kind."""
     try:
         expected = options.assumption(Layout(tuple(columns))).families
     except InputError as error:
         section.refuse(str(error))
-
-    def is_expected(family: Any, wanted: Any) -> bool:
-        if type(wanted) is not type(family) or not hasattr(wanted, "alpha"):
-            return bool(wanted == family)
-        equal_alpha = options.auto or np.array_equal(wanted.alpha, family.alpha)
-        return equal_alpha and bool(with_alpha(wanted, 1.0) == with_alpha(family, 1.0))
-
-    if len(expected) != len(families) or not all(map(is_expected, families, expected)):
+    if any(np.ndim(getattr(family, "alpha", 0)) for family in families) or expected != families:
         section.refuse("the families are not those of its columns and options")
 
 

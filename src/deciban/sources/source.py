@@ -232,7 +232,7 @@ def read_spread(source: Source, n: int) -> Any:
 
     They are the first ones where others take long to find.
     """
-    return getattr(source, "read_spread", source.head)(n)
+    return getattr(source, "read_spread", source.head)(n) if n else source.head(0)
 
 
 def open_source(source: Any, sql: str | None = None, options: FileOptions | None = None, spark: Any = None) -> Source:

@@ -106,12 +106,12 @@ class DecibanClassifier(Estimator, _ClassifierParams, DefaultParamsReadable, Def
         learner: str = "bayes",
         numbers: str | None = None,
         calibrate: str | None = None,
-        alpha: float | str = 1.0,
+        alpha: float | str = "auto",
         roles: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__()
         given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        self._setDefault(learner="bayes", alpha=1.0)
+        self._setDefault(learner="bayes", alpha="auto")
         self._set(**{name: value for name, value in given.items() if value is not None})
 
     def _fit(self, dataset: Any) -> DecibanClassificationModel:

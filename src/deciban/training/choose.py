@@ -37,7 +37,7 @@ from deciban.validation.splits import check_n_folds
 VARIED_SETTINGS = ("alpha", "numbers", "parameter_prior", "prior", "words")
 """The settings that are varied, unless they are given."""
 
-TRIED_ALPHAS = (1.0, 0.01, 0.1, 0.3, 3.0, "auto")
+TRIED_ALPHAS = ("auto", 0.01, 0.1, 0.3, 1.0, 3.0)
 TRIED_PARAMETER_PRIORS = (1.0, 0.1, 10.0)
 TRIED_CLASS_PRIORS = (None, "uniform")
 TRIED_SHRINKAGES = (None, 0.1, 0.3, 0.5, "oas")
@@ -88,7 +88,7 @@ def choose(
     >>> taste = {"sour": ["no", "yes"] * 20, "fruit": ["plum", "lemon"] * 20}
     >>> choice = deciban.choose(taste, target="fruit", prior="uniform")
     >>> choice.best, choice.estimator, len(choice.results)
-    ({'alpha': 'auto'}, 'train', 6)
+    ({'alpha': 0.01}, 'train', 6)
     """
     if settings.get("learner", "bayes") != "bayes":
         raise InputError(
@@ -167,8 +167,6 @@ def vary_settings(task: Task, free: set[str]) -> Iterator[tuple[Setting, str | N
         role, prior = setting["numbers"], setting["prior"]
         if role == "number" and not fixed - {"number"} and is_changed["alpha"]:
             continue  # Gaussians alone have no pseudo-count
-        if setting["alpha"] == "auto" and task.layout.texts and not given.words.has_integer_values:
-            continue  # weights of words have no marginal likelihood
         if role == "binned" and "number" not in fixed and is_changed["parameter_prior"]:
             continue
         class_prior = given.prior if prior is None else ClassPrior(prior)
@@ -226,7 +224,7 @@ class _SettingScorer:
                 if isinstance(statistic, Bags) and options.words.values == "presence" and not statistic.presence:
                     statistic, X = Bags(statistic.documents, statistic.documents), X.copy()
                     X.data = np.ones_like(X.data)
-                self._scores[key] = _score(family, statistic, X, options.auto)
+                self._scores[key] = _score(family, statistic, X)
             total += self._scores[key]
         return total
 

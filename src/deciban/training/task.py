@@ -173,7 +173,7 @@ def plan(
     opened = open_source(source, sql, reading, spark)
     markers = () if keep_markers or isinstance(opened, (TextLines, DocumentFiles)) else MISSING_MARKERS
     learner, penalty = _resolve_learner(learner, C, like)
-    if words is None and learner == "evidence" and given.get("alpha") != "auto":
+    if words is None and learner == "evidence":
         words = EVIDENCE_WORDS
     options = Options(**given, words=Words.from_argument(words), markers=markers)
     dependence = _resolve_dependence(structure, learner, like)

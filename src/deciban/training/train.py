@@ -68,7 +68,7 @@ def train(
     judge: bool = True,
     calibrate: str | None = None,
     progress: Progress | None = None,
-    alpha: float | str = 1.0,
+    alpha: float | str = "auto",
     parameter_prior: float = 1.0,
     covariance: str | None = None,
     unseen: str = "ignore",
@@ -125,8 +125,8 @@ def train(
         How probabilities are corrected by the outcomes of held-out rows (`Model.calibration`); 'auto': by a
         temperature, unless the class shares or another map are better. None: 'auto' with `judge`, else 'none'.
     alpha : float or 'auto'
-        The pseudo-count added to every count of a level, bin, rate and word; 'auto': the one with the largest
-        marginal likelihood (`Model.pseudo_counts`).
+        The pseudo-count added to every count of a level, bin, rate and word. 'auto': 1 for rates and words; the
+        shares of levels and bins are shrunk to those of all classes together, as far as their counts are alike.
     parameter_prior : float
         The number of pseudo-observations with the pooled variance that each class of a Gaussian gets.
     covariance : str or None
@@ -151,7 +151,7 @@ def train(
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
     >>> model = deciban.train(taste, target="fruit", learner="evidence", C=1.0, judge=False)
     >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
-    {'sour': 0.56, 'again': 0.56}
+    {'sour': 0.48, 'again': 0.48}
     """
     given = {name: value for name, value in locals().items() if name not in ("judge", "calibrate", "progress")}
     method = check_method(calibrate, "auto" if judge else None)

@@ -118,8 +118,11 @@ def _to_level_codes(block: LeftOutBlock) -> LevelCodes:
 def _score_categorical(family: Categorical, block: LeftOutBlock) -> Array | None:
     """Compute Σ_j ln θ_kj,x_j of each row; a level that only this row had counts as never seen.
 
-    None where pooled levels change places, or a class has no counts of a feature but those that all classes share.
+    None where shares are shrunk to those of all classes, where pooled levels change places, or a class has no counts
+    of a feature but those that all classes share.
     """
+    if family.pooled:
+        return None
     X, rows = _to_level_codes(block), block.rows
     part = family.full(block.part)
     V = family.separate_levels(part).counts.sizes

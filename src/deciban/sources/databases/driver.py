@@ -34,7 +34,7 @@ class TableName:
     is_visible: bool = True
     """Whether its own name alone is enough."""
     is_stored: bool = False
-    """Whether it is a table whose pages can be sampled, and not a view."""
+    """Whether its pages can be sampled, or its rows have numbers: it is a table, and not a view."""
 
     @property
     def spellings(self) -> list[str]:
@@ -123,11 +123,13 @@ class DuckDbDriver(Driver):
         """See `Driver.list_tables`."""
         query = (
             "select table_catalog, table_schema, table_name, "
-            "table_catalog in (current_database(), 'temp') and table_schema = current_schema() "
+            "table_catalog in (current_database(), 'temp') and table_schema = current_schema(), table_type <> 'VIEW' "
+            "and table_catalog in (select database_name from duckdb_databases() where type = 'duckdb') "
             "from information_schema.tables order by all"
         )
         with convert_duckdb_errors(f"{self.name} cannot be read"):
-            return [TableName(tuple(parts), bool(seen)) for *parts, seen in self.connection.execute(query).fetchall()]
+            found = self.connection.execute(query).fetchall()
+        return [TableName(tuple(parts), bool(seen), bool(stored)) for *parts, seen, stored in found]
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -191,7 +193,7 @@ class SqliteDriver(Driver):
     def list_tables(self) -> list[TableName]:
         """See `Driver.list_tables`."""
         with _convert_sqlite_errors(self.name):
-            return [TableName(("main", name)) for (name,) in self.connection.execute(LIST_TABLES)]
+            return [TableName(("main", name), is_stored=True) for (name,) in self.connection.execute(LIST_TABLES)]
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from deciban._lazy import pa
 from deciban.errors import InputError, MissingExtraError
 from deciban.sources.databases.addresses import find_scheme, parse_address
 from deciban.sources.databases.driver import Driver, DuckDbDriver, Form, SqliteDriver, TableName
 from deciban.sources.databases.postgres import PostgresDriver
 from deciban.sources.markers import MarkerCounts
-from deciban.sources.source import ColumnReading, FileOptions, choose_table
+from deciban.sources.source import N_PLACES, ColumnReading, FileOptions, choose_table
 from deciban.sources.typed_cells import convert_column
 
 if TYPE_CHECKING:
@@ -99,6 +101,19 @@ class DatabaseTable:
         )
         columns = [_set_unread_type(column, kind) for column, kind in zip(selected.columns, self.schema.types)]
         return pa.Table.from_arrays(columns, names=list(self.columns))
+
+    def read_spread(self, n: int) -> Any:
+        """See `source.read_spread`: of tables whose rows have numbers, runs of rows at equal distances."""
+        if not self.is_stored or self.driver.dialect not in ("duckdb", "sqlite"):
+            return self.head(n)
+        exp, run = import_sqlglot(), n // N_PLACES
+        n_rows = self.driver.read(self.select({"n": exp.Count(this=exp.Star())})).column("n")[0].as_py()
+        step = max(1, n_rows // (2 * n)) * run
+        try:
+            rows = self.filter(exp.condition(f"rowid % {step} < {run}")).head(2 * n)
+        except InputError:  # a table without such numbers
+            return self.head(n)
+        return self.head(n) if rows.num_rows < n else rows.take(np.linspace(0, rows.num_rows - 1, n).astype(int))
 
     def batches(self, wanted: Mapping[str, ColumnReading]) -> Iterator[Any]:
         """See `Source.batches`."""
