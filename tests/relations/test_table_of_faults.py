@@ -141,6 +141,20 @@ def test_two_levels_that_never_came_together(options):
     assert p[0] <= 0.010 * NEAR
 
 
+@pytest.mark.parametrize("options", [{}, {"judge": False}, {"judge": False, "unseen": "smooth"}], ids=str)
+def test_a_shop_seen_once_in_the_common_class(options):
+    rng = np.random.default_rng(0)
+    n = 100_000
+    y = rng.random(n) < 0.005
+    shop = np.where(rng.random(n) < 0.998, rng.integers(0, 50, n), 50 + rng.integers(0, 300, n))
+    table = labelled(y, shop=np.char.add("s", shop.astype(str)), x=rng.normal(y * 1.5, 1))
+    rows = table.shop.map(table.shop.value_counts())
+    once = table[(rows == 1) & ~y].shop
+    assert len(once) > 20
+    p = probabilities(train(table, **options), pd.DataFrame({"shop": once, "x": 0.75}))["bad"]
+    assert p.max() <= 0.005 * NEAR
+
+
 def test_survey_weights_have_no_unit():
     rng = np.random.default_rng(5)
     y = rng.random(1200) < 0.3

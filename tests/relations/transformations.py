@@ -16,6 +16,7 @@ import pyarrow.parquet
 
 from deciban.engines.threads import limit_threads
 from tests.relations.cases import EQUAL, ROUNDED, Case, Follows, NotApplicable, Outcome, not_worse, same_bins
+from tests.relations.settings import FITTED
 from tests.relations.tables import TARGET, Task
 
 Change = Callable[[Task, np.random.Generator], Task | tuple[Task, Task]]
@@ -33,9 +34,11 @@ class Transformation:
     def check(self, case: Case, rng: np.random.Generator) -> str | None:
         """Return what is wrong, or None."""
         changed = self.change(case.task, rng)
+        # a fit ends within its tolerance, which the order of classes and levels reaches by another way
+        follows = ROUNDED if self.follows is EQUAL and case.setting in FITTED else self.follows
         if isinstance(changed, tuple):
-            return self.follows(case.learn(changed[0]), case.learn(changed[1]))
-        return self.follows(case.base, case.learn(changed))
+            return follows(case.learn(changed[0]), case.learn(changed[1]))
+        return follows(case.base, case.learn(changed))
 
 
 def is_real(column: pd.Series) -> bool:
@@ -272,7 +275,7 @@ TRANSFORMATIONS = [
         ("columns renamed", rename_columns, EQUAL),
         ("levels renamed", of_columns(is_text, rename_levels), EQUAL),
         ("whole numbers as floats", of_columns(is_whole, lambda cells, *_: cells.astype(float)), EQUAL),
-        ("whole numbers of 16 bits", of_columns(is_whole, lambda cells, *_: cells.astype("int16")), EQUAL),
+        ("whole numbers of 32 bits", of_columns(is_whole, lambda cells, *_: cells.astype("int32")), EQUAL),
         ("texts as categoricals", of_columns(is_text, as_dictionary), EQUAL),
         ("texts as objects", of_columns(is_text, lambda cells, *_: cells.astype(object)), EQUAL),
         ("flags as 0 and 1", of_columns(is_flag, lambda cells, *_: cells.astype(int)), EQUAL),
