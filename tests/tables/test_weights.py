@@ -261,3 +261,15 @@ def test_the_command_takes_survey_weights(tmp_path):
     done("evaluate", str(path), "--model", str(model), "--survey-weights", "w")
     asked = call("train", str(path), "--target", "y", "--weights", "w", "--no-judge", "-o", str(model))
     assert "Survey weights? --survey-weights w" in " ".join(asked.stderr.split())
+
+
+def test_a_row_of_weight_0_is_absent_from_the_choice_of_roles():
+    """Without them the numbers of few values are levels."""
+    x, y = np.tile([1.0, 2.0, 3.0], 40), np.tile(["a", "b"], 60)
+    table = pd.DataFrame(
+        {"x": np.append(x, np.arange(9.5, 69.5)), "y": np.append(y, y[:60]), "w": [1] * 120 + [0] * 60}
+    )
+    model, whole = learn(table, weights="w"), learn(pd.DataFrame({"x": x, "y": y}))
+    assert model.roles == whole.roles
+    rows = table[["x"]]
+    np.testing.assert_allclose(model.predict_proba(rows), whole.predict_proba(rows), rtol=1e-12)

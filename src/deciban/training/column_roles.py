@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from deciban._lazy import pa, pc
 from deciban._typing import Array
@@ -95,21 +96,20 @@ def infer_roles(
     given: Mapping[str, str],
     numbers: str | None,
     dates: DateOrder = "",
-    target: str | None = None,
+    is_learned: NDArray[np.bool_] | None = None,
 ) -> list[Column]:
     """Return every column but those left out (the target, the weights), with its role: as given, or inferred.
 
-    `head` is a table of the first rows, of which those without a `target` do not count; a role that is given wrongly,
-    or a clash of names, is an InputError. `dates` is the order of day and month where a column leaves it open.
+    `head` is a table of the first rows, of which only those that are learned count; a role that is given wrongly, or
+    a clash of names, is an InputError. `dates` is the order of day and month where a column leaves it open.
     """
     if not head.num_rows and not set(source.columns) <= {*leave_out, *given}:
         raise InputError(f"{source.name} has no rows, only a header. Hint: a table to learn from needs some")
     _check_given_roles(given, source, leave_out)
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
-    labels = None if target is None else head.column(target)
-    labelled = labels.is_valid() if labels is not None and 0 < labels.null_count < len(labels) else None
-    first = [_select_rows(column, labelled) for column in head.columns]
+    some = is_learned is not None and is_learned.any() and not is_learned.all()
+    first = [_select_rows(column, pa.array(is_learned) if some else None) for column in head.columns]
     for name, values in zip(source.columns, first):
         if name in leave_out:
             continue

@@ -52,23 +52,30 @@ def refuse_independence(learner: Any, structure: Any) -> None:
         raise InputError(f"structure='naive' is for naive Bayes, not for learner={learner!r}. Hint: leave one out")
 
 
+def weigh_first_rows(head: Any, target: str, weights: str | None, plain: NumberFormat) -> Array:
+    """Return the weight of each of the first rows; 0 for those that are not learned, without a class or a weight.
+
+    `plain` is the format of texts that are numbers and have no other.
+    """
+    weight = head.column(target).is_valid().to_numpy().astype(np.float64)
+    if weights is None:
+        return weight
+    given = to_numbers(parse_cells(head.column(weights), Column(weights, "number"), plain), weights)
+    return weight * np.where(given > 0, given, 0.0)
+
+
 def add_cells(
-    columns: Sequence[Column], head: Any, target: str, weights: str | None, is_survey: bool, plain: NumberFormat
+    columns: Sequence[Column], head: Any, target: str, weight: Array, is_survey: bool, plain: NumberFormat
 ) -> list[Column]:
     """Return the columns with the cells on which their dependence is counted, from a table of the first rows.
 
-    Rows that are not learned, without a class or a weight, are left out. `plain` is the format of texts that are
-    numbers and have no other. There are √(n/K)/2 cells, from `MIN_CELLS` to `MAX_CELLS`, n rows and K classes; none
-    for a single column, or where a table has too many columns or classes for its pairs.
+    `weight` is that of each row (`weigh_first_rows`). There are √(n/K)/2 cells, from `MIN_CELLS` to `MAX_CELLS`, n
+    rows and K classes; none for a single column, or where a table has too many columns or classes for its pairs.
     """
     taken = [column for column in columns if _can_have_cells(column)]
     d = len(taken)
     if d < 2:
         return list(columns)
-    weight = head.column(target).is_valid().to_numpy().astype(np.float64)
-    if weights is not None:
-        given = to_numbers(parse_cells(head.column(weights), Column(weights, "number"), plain), weights)
-        weight *= np.where(given > 0, given, 0.0)
     head, weight = head.filter(pa.array(weight > 0)), weight[weight > 0]
     weight = round_effective(effective_weights(weight)) if is_survey else weight
     K = max(len(head.column(target).unique()), 1)

@@ -27,7 +27,7 @@ from deciban.sources.source import FileOptions, Source, find_column, open_source
 from deciban.text import Words
 from deciban.training.column_roles import HEAD_ROWS, check_any_used, infer_roles
 from deciban.training.joined_columns import NUMBER_ROLES, Blocks, check_covariance, join_columns, to_names
-from deciban.training.structure import STRUCTURES, add_cells, without_cells
+from deciban.training.structure import STRUCTURES, add_cells, weigh_first_rows, without_cells
 
 if TYPE_CHECKING:
     from deciban.sources.databases.tables import DatabaseTable
@@ -199,12 +199,13 @@ def plan(
         structure = _resolve_structure_like(like, columns, structure, learner, argument)
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
-        inferred = _infer_columns(opened, head, leave_out, roles, numbers, reading.dates)
+        plain = get_plain_format(opened)
+        weight = weigh_first_rows(head, target, weights, plain)
+        inferred = _infer_columns(opened, head, leave_out, roles, numbers, reading.dates, weight > 0)
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
         if structure != "naive":
-            is_survey, plain = survey_weights is not None, get_plain_format(opened)
-            columns = add_cells(columns, head, target, weights, is_survey, plain)
+            columns = add_cells(columns, head, target, weight, survey_weights is not None, plain)
     columns = columns if structure != "naive" else without_cells(columns)
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
@@ -357,12 +358,13 @@ def check_learner(learner: Any, C: Any) -> float | str:
 
 
 def _infer_columns(
-    source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None, dates: Any
-) -> Sequence[Column]:
+    source: Source, head: Any, leave_out: Sequence[str], roles: Mapping[str, str], numbers: str | None, dates: Any,
+    is_learned: Any,
+) -> Sequence[Column]:  # fmt: skip
     """Return the columns with inferred or given roles; InputError if all are skipped."""
     if numbers not in (None, "number", "binned", "auto"):
         raise InputError(f"numbers must be 'number', 'binned' or 'auto', not {numbers!r}")
-    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", target=leave_out[0])
+    columns = infer_roles(source, head, leave_out, roles, numbers, dates or "", is_learned)
     if not columns:
         raise InputError(f"{source.name} has no column to learn from besides {list_names([*map(repr, leave_out)])}")
     check_any_used(columns)
