@@ -159,14 +159,6 @@ class Grid(ColumnCounts):
         low, high = self.bounds
         return low / 2 + high / 2
 
-    def take_features(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_features`."""
-        order = np.asarray(order, dtype=np.intp)
-        sizes = self.sizes[order]
-        offset = compute_offsets(sizes)
-        columns = np.arange(int(offset[-1])) + np.repeat(self.offset[:-1][order] - offset[:-1], sizes)
-        return type(self)(self.cell[columns], offset, self.table[:, columns], self.bits[order])
-
     def runs(self) -> Iterator[Self]:
         """Yield the features in order as grids of at most `RUN_CELLS` counts, or of a single feature."""
         for a, b in feature_runs(self.offset, RUN_CELLS // max(1, self.n_classes)):

@@ -347,8 +347,6 @@ def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
             made[name] = np.concatenate(columns, axis=1)
         return type(first)(**made)
     assert isinstance(first, (Levels, Grid))
-    made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
+    made = {name: np.concatenate([t[name] for t in tables], axis=-1) for name in tables[0]}
     made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
-    if isinstance(first, Grid):
-        made |= {name: np.concatenate([t[name] for t in tables]) for name in ("cell", "bits")}
     return type(first)(**made)

@@ -226,14 +226,7 @@ def keep_calibration(
     return max(carried, key=lambda each: each.rank, default=None)
 
 
-def calibrate_explanation(
-    explanation: Explanation,
-    by: Calibration,
-    log_prior: Array,
-    k: NDArray[np.intp],
-    l: NDArray[np.intp],
-    log_odds: Array,
-) -> Explanation:
+def calibrate_explanation(explanation: Explanation, by: Calibration, log_odds: Array) -> Explanation:
     """Return the explanation of a model after calibration, so that the total is `log_odds` (in nats), of k against l.
 
     All evidence is multiplied by one factor, which is t, Platt's slope, or of an isotonic map a number from 0 to 1

@@ -383,10 +383,8 @@ class RowsInMemory(fold_models.RefittableRows):
 
     def count_each(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
         """Return the ledger of each of these rows."""
-        part, schema = np.arange(len(index), dtype=np.int32), self.trained.total.schema
-        return table_folds.count_parts(
-            self.trained.task.options, self.trained.task.layout, schema, self.rows[index], part, len(index)
-        )
+        task, schema, part = self.trained.task, self.trained.total.schema, np.arange(len(index), dtype=np.int32)
+        return table_folds.count_parts(task.options, task.layout, schema, self.rows[index], part, len(index))
 
     def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows, and report progress."""
