@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
@@ -114,13 +114,7 @@ def calibrate(model: Path, output: str | None, learned: bool, **options: Any) ->
     _update("calibrate", model, output, options, learned=learned)
 
 
-def _update(
-    what: Literal["add", "forget", "calibrate"],
-    path: Path,
-    output: str | None,
-    options: Mapping[str, Any],
-    **more: Any,
-) -> None:
+def _update(what: str, path: Path, output: str | None, options: Mapping[str, Any], **more: Any) -> None:
     """Have a model learn, forget or be calibrated by the rows of a table, save it, and print what was done."""
     out = output or str(path)
     is_changed = out != "-" and os.path.realpath(out) == os.path.realpath(path)

@@ -196,8 +196,6 @@ class Calibration:
         place = np.array([names.index(label) if label in names else -1 for label in classes])
         old = np.where(place < 0, -np.inf, self.log_prior[place])
         is_new = np.isneginf(old) & ~np.isneginf(log_prior)
-        if not is_new.any() and np.array_equal(place, np.arange(len(names))):
-            return replace(self, is_former=True)
         rest = np.log1p(-min(np.exp(log_prior[is_new]).sum(), 1 - 1e-9))
         moved: CalibrationMap = self.map
         if isinstance(moved, Platt):
