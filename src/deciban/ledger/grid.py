@@ -178,12 +178,8 @@ class Grid(ColumnCounts):
         none = np.zeros_like
         both = [np.concatenate([a, b]) for a, b in ((self.table, none(self.table)), (none(other.table), other.table))]
         joined = self._join(other, *both)
-
-        def locate(k: int, cell: int | None) -> tuple[int, int | None]:
-            return k, int(joined.owner[cell or 0])
-
         before, removed = np.split(joined.table, 2)
-        left = subtract_checked(before, removed, "count of a cell", locate)
+        left = subtract_checked(before, removed, "count of a cell", lambda k, cell: (k, int(joined.owner[cell or 0])))
         return type(self)(joined.cell, joined.offset, left, joined.bits).trim()
 
     def trim(self) -> Self:

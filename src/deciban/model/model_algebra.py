@@ -62,12 +62,7 @@ class ModelAlgebra(RenamedAttributes):
         return self._scorer.calibration
 
     def _summarise(
-        self,
-        source: Any,
-        sql: str | None = None,
-        progress: Progress | None = None,
-        spark: Any = None,
-        **reading: Any,
+        self, source: Any, sql: str | None, progress: Progress | None, spark: Any, **reading: Any
     ) -> TableSummariser | TableSummary:
         """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")

@@ -196,12 +196,8 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
 
     Any row may be held out, and no model of the other rows may take the column for counts.
     """
-    return [
-        replace(column, role="undecided", reason="numbers")
-        if column.role == "countable" and column.name in negative
-        else column
-        for column in columns
-    ]
+    wrong = [column for column in columns if column.role == "countable" and column.name in negative]
+    return [replace(each, role="undecided", reason="numbers") if each in wrong else each for each in columns]
 
 
 def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Column:
@@ -315,14 +311,11 @@ def decide_date_parts(layout: Layout, ledger: Ledger, spans: Mapping[str, tuple[
     block = layout.block_index("levels")
     tables = () if block is None else ledger.parts[block].tables()  # type: ignore[attr-defined]
     varying = {f.name for f, table in zip(layout.levels, tables) if np.count_nonzero(table.any(axis=0)) > 1}
-    return [
-        _choose_date_parts(
-            column, [f.part for f in column.features if f.name in varying], np.ptp(spans.get(column.name, (0.0, 0.0)))
-        )
-        if column.is_open
-        else column
-        for column in layout.columns
-    ]
+    columns = []
+    for column in layout.columns:
+        parts, span = [f.part for f in column.features if f.name in varying], spans.get(column.name, (0.0, 0.0))
+        columns.append(_choose_date_parts(column, parts, np.ptp(span)) if column.is_open else column)
+    return columns
 
 
 def _choose_date_parts(column: Column, varying: Collection[str | None], span: float) -> Column:

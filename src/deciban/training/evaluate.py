@@ -1,6 +1,5 @@
 """`evaluate`: exact cross-validation over all rows of a table, leave-one-out, or a model evaluated on other rows."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.errors import MAX_NAME_LENGTH, DecibanWarning, InputError, did_you_mean, warn_caller
+from deciban.errors import MAX_NAME_LENGTH, InputError, did_you_mean, warn_caller
 from deciban.formatting import clip_text, format_count
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import apply_fold_maps, check_method
@@ -193,12 +192,11 @@ def _evaluate_model(
 ) -> Report:
     """Return the report on the labelled rows of a source, scored by a model that was trained before."""
     card, hasher = score_table(model, source, weights, model._scorer, allow_missing, progress)
-    card = card.in_effective_rows() if survey else card
-    report = card.report(model.classes, f"evaluated on {source.name}")
+    report = (card.in_effective_rows() if survey else card).report(model.classes, f"evaluated on {source.name}")
     share = estimate_learned_share(model, hasher)
     if share is not None:
         hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
-        warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=3)
+        warn_caller(f"{describe_learned_rows(share, report.rows)}. {hint}")
     return replace(report, learned_share=share)
 
 
