@@ -116,16 +116,17 @@ def list_character_classes() -> dict[str, str]:
     return found
 
 
-def find_line(document: Document) -> tuple[float, list[float | None]] | None:
+def find_line(document: Document) -> tuple[float | None, list[float | None]]:
     """Return the slope and the constant of each class (None: −∞) of a linear calibration, under the present prior.
 
-    They map ln p(k|x) under the prior of the calibration. An isotonic map has none.
+    They map ln p(k|x) under the prior of the calibration. An isotonic map has no slope; the constants, added to what
+    it maps to, are ln π'/π from that prior to the present one.
     """
     c = document["calibration"]
     slope = c.get("t", c.get("slope"))
-    if slope is None:
-        return None
     each = zip(document["log_prior"], c["log_prior"], c.get("bias", [0.0] * len(c["log_prior"])))
+    if slope is None:
+        return None, [0.0 if old is None else None if new is None else new - old for new, old, _ in each]
     return slope, [None if new is None or old is None else new - slope * old + bias for new, old, bias in each]
 
 
