@@ -81,19 +81,18 @@ UPDATE_ARGUMENTS = (
     a.MODEL_FILE,
     option("-o --output", "MODEL", "The file to write; by default MODEL itself."),
     *a.TABLE_OPTIONS,
-    DEBUG,
 )
-"""The arguments of a command that changes a model."""
+"""The arguments of a command that changes a model, but for the last."""
 
 
-@command(*UPDATE_ARGUMENTS, examples=["deciban add patients.deciban new-cases.csv"])
+@command(*UPDATE_ARGUMENTS, DEBUG, examples=["deciban add patients.deciban new-cases.csv"])
 def add(model: Path, output: str | None, **options: Any) -> None:
     """Learn more rows: the model becomes the one that training on all rows, with its schema, would have given."""
     _update("add", model, output, options)
 
 
 @command(
-    *UPDATE_ARGUMENTS[:-1],
+    *UPDATE_ARGUMENTS,
     flag("--exact", "Drop the calibration too, in which the rows had a part."),
     DEBUG,
     examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"],
@@ -104,7 +103,7 @@ def forget(model: Path, output: str | None, exact: bool, **options: Any) -> None
 
 
 @command(
-    *UPDATE_ARGUMENTS[:-1],
+    *UPDATE_ARGUMENTS,
     flag("--learned", "The model has learned all of these rows: each is scored by the model without it."),
     DEBUG,
     examples=["deciban calibrate patients.deciban next-year.csv"],

@@ -153,12 +153,6 @@ class Grid(ColumnCounts):
         """The smallest number of each cell, and that of the next one."""
         return edges(self.cell), edges(self.cell + cell_widths(self.bits)[self.owner])
 
-    @property
-    def middles(self) -> Array:
-        """The midpoint of each cell."""
-        low, high = self.bounds
-        return low / 2 + high / 2
-
     def runs(self) -> Iterator[Self]:
         """Yield the features in order as grids of at most `RUN_CELLS` counts, or of a single feature."""
         for a, b in feature_runs(self.offset, RUN_CELLS // max(1, self.n_classes)):

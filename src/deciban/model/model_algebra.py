@@ -168,10 +168,9 @@ class ModelAlgebra(RenamedAttributes):
                 f"Hint: with_priors('empirical') first"
             )
         scorer = GenerativeModel(self.options.assumption(self._layout), ledger)
-        kept = keep_calibration(
-            [(each.calibration, each.ledger.schema.classes) for each in (self, *others)],
-            ledger.schema.classes, scorer.assumption.solve_log_prior(scorer.complete.rows),
-        )  # fmt: skip
+        before = [(each.calibration, each.ledger.schema.classes) for each in (self, *others)]
+        log_prior = scorer.assumption.solve_log_prior(scorer.complete.rows)
+        kept = keep_calibration(before, ledger.schema.classes, log_prior)
         self._scorer, self.held_out, self._quality = scorer.with_maps(calibration=kept), None, None
         self.__dict__.pop("_labels", None)
 

@@ -292,8 +292,7 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
 def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     """Return a column of dates with all parts that they may have; where these are all rows, with those that vary."""
     when, written, are_times, note = read_dates(known, name, style)
-    has_hours = not pa.types.is_date(known.type)
-    parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 3 if has_hours else 2]
+    parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 2 if pa.types.is_date(known.type) else 3]
     column = Column(name, "date", "", parts, format=written, note=note, is_open=True)
     if not style.is_complete:
         return replace(column, reason=add_note(f"{'times' if are_times else 'dates'}: by {', '.join(parts)}", note))
@@ -392,7 +391,8 @@ def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> l
     n = np.broadcast_to(moments.weight, moments.mean.shape)
     bound = np.minimum(MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES * n) * divide(moments.m2, n)
     owner = grid.owner
-    squares = (grid.middles - moments.mean[:, owner]) ** 2
+    middles = sum(end / 2 for end in grid.bounds)
+    squares = (middles - moments.mean[:, owner]) ** 2
     far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
     wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
     return [name for name, out in zip(names, wild.tolist()) if not out]

@@ -201,9 +201,8 @@ class Trained:
         """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
-        return self.score_sample(
-            table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided, self.rest)
-        )
+        models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided, self.rest)
+        return self.score_sample(models)
 
     def score_sample(self, models: Iterable[table_folds.FoldModel | None]) -> TableFoldScores:
         """Return ln p(x, k) of each row of the sample by the model without its fold, of these models."""
