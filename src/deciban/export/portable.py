@@ -169,21 +169,17 @@ def _write_gaussian_terms(form: Diagonal, features: Sequence[str], names: Any) -
     """Yield t · max(−½ ln 2πσ² − ½ (x − μ)²/σ², floor) + offset of each feature."""
     bounded = form if isinstance(form, BoundedDiagonal) else None
     for j, feature in enumerate(features):
+        shares = None if bounded is None or bounded.shares is None else bounded.shares[:, j]
         yield {
             "kind": "gaussian",
             "feature": feature,
             "mean": to_list(form.mean[:, j]),
             "variance": to_list(form.variance[:, j]),
             "floor": None if bounded is None else to_list(bounded.log_tail[j : j + 1])[0],
-            "shares": None if bounded is None or bounded.shares is None else _list_mixed_shares(bounded.shares[:, j]),
+            "shares": None if shares is None or shares.all() else to_list(shares),  # where some class never had it
             "weight": 1.0 if form.evidence_weight is None else float(form.evidence_weight[j]),
             "offset": None if form.offsets is None else to_list(form.offsets[:, j]),
         }
-
-
-def _list_mixed_shares(shares: Array) -> list[float] | None:
-    """Return the classes' shares of a feature that some class never had; None where every class had it."""
-    return to_list(shares) if (shares == 0).any() else None
 
 
 def _write_rate_terms(form: BoundedRates, features: Sequence[str], names: Any) -> Iterator[Term]:

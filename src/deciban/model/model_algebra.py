@@ -67,16 +67,12 @@ class ModelAlgebra(RenamedAttributes):
         """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
         rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading), spark))
-        survey = self.options.survey_weights
+        counted = self._layout, self._scorer.assumption.needs, self.target, self.weights
+        options: Any = {"words": self.options.words, "survey": self.options.survey_weights}
         if distributed_base(rows) is not None:
-            needs, words = self._scorer.assumption.needs, self.options.words
-            plan = SummaryPlan(self._layout, needs, self.target, self.weights, words=words, survey=survey)
-            return plan.summarise_all(rows)
+            return SummaryPlan(*counted, **options).summarise_all(rows)
         classes, levels = [str(label) for label in self._scorer.outline.classes], self._scorer.level_names
-        summariser = TableSummariser(
-            self._layout, self._scorer.assumption.needs, self.target, self.weights,
-            known_classes=classes, known_levels=levels, words=self.options.words, survey=survey,
-        )  # fmt: skip
+        summariser = TableSummariser(*counted, known_classes=classes, known_levels=levels, **options)
         for _ in summariser.read(rows, progress):
             pass
         return summariser

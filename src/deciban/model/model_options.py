@@ -241,10 +241,7 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
             x, y = map(_name_dependence, (a, b)) if name == "dependence" else map(repr, (x, y))
             raise SchemaError(f"the two models differ in {name}: {x} and {y}. {LIKE_HINT}")
     if a._layout.cells != b._layout.cells:
-        raise SchemaError(
-            f"the two models have not counted the dependence between columns on the same cells, so it would be lost. "
-            f"{LIKE_HINT}"
-        )
+        raise SchemaError(f"the two models count the dependence between columns on different cells. {LIKE_HINT}")
 
 
 def _name_dependence(model: ModelAlgebra) -> str:

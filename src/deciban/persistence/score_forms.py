@@ -259,10 +259,9 @@ def read_calibration(section: Section, K: int) -> Calibration:
         section.refuse("every class has prior probability 0")
     losses = [section.number(name, minimum=0) for name in ("before", "after") if section.has(name)]
     rows = section.integer("rows")
+    former = section.has("former") and section.flag("former")
     before, after = losses if len(losses) == 2 else (np.nan, np.nan)
-    return Calibration(
-        calibration_map, log_prior, rows, before, after, section.has("former") and section.flag("former")
-    )
+    return Calibration(calibration_map, log_prior, rows, before, after, former)
 
 
 def _read_map(section: Section, K: int) -> CalibrationMap:

@@ -391,8 +391,8 @@ def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> l
     n = np.broadcast_to(moments.weight, moments.mean.shape)
     bound = np.minimum(MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES * n) * divide(moments.m2, n)
     owner = grid.owner
-    middles = sum(end / 2 for end in grid.bounds)
-    squares = (middles - moments.mean[:, owner]) ** 2
+    low, high = grid.bounds
+    squares = (low / 2 + high / 2 - moments.mean[:, owner]) ** 2
     far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
     wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
     return [name for name, out in zip(names, wild.tolist()) if not out]
