@@ -102,7 +102,7 @@ def evaluate(
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is scored on all rows. Hint: leave them out")
         if check_method(calibrate) is not None:
-            raise InputError("a model is evaluated as it is. Hint: leave it out, or train(…, calibrate='auto')")
+            raise InputError("a model is evaluated as it is. Hint: omit calibrate, or train(…, calibrate='auto')")
         opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings), spark))
         if distributed_base(opened) is not None:
             opened = fetch_sample(model, opened, weights, allow_missing_columns)
