@@ -142,7 +142,7 @@ class Scorer(ABC):
         if self.calibration is None:
             return explanation
         log_odds = log_posterior[np.arange(n), k] - log_posterior[np.arange(n), l]
-        return calibrate_explanation(explanation, self.calibration, self.solved.log_prior, k, l, log_odds)
+        return calibrate_explanation(explanation, self.calibration, log_odds)
 
     def _explain_pair(
         self, parts: Sequence[Any], labels: NDArray[Any], k: NDArray[np.intp], l: NDArray[np.intp], threads: int

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import nbinom
 
-from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.gaussian import Gaussian
 from deciban.families.level_families import Categorical, Joint
@@ -20,7 +19,7 @@ from deciban.families.marginal_likelihood import (
     with_alpha,
 )
 from deciban.families.text_family import Text
-from deciban.ledger import Bags, Cells, Counts, Grid, Levels, Moments, Tallies
+from deciban.ledger import Bags, Cells, Counts, Levels, Moments, Tallies
 
 ALPHAS = [Fraction(1, 50), Fraction(1), Fraction(7, 2)]
 WORDS = np.array([[3.0, 0.0, 2.0, 1.0], [0.0, 5.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]])
@@ -90,13 +89,6 @@ def test_pooled_levels_are_one_and_declared_ones_have_their_share():
     assert close(Categorical(most=1, holes="unseen"), part, Fraction(1, 3), exact)
     wide = [urn([2, 1, 1, 0, 0, 0], Fraction(1, 3)), urn([1, 0, 0, 1, 0, 0], Fraction(1, 3))]
     assert close(Categorical(min_levels=(6,)), part, Fraction(1, 3), wide)
-
-
-def test_bins_are_urns_of_the_bins():
-    x = np.array([[1.0], [2.0], [2.5], [8.0], [9.0], [2.2]])
-    part = Grid.of(x, np.array([0, 0, 0, 1, 1, 1], np.int32), None, 2)
-    tables = Binned().bins(part).counts(part).tables()
-    assert close(Binned(), part, Fraction(2), [urn(row, Fraction(2)) for row in tables[0]])
 
 
 @pytest.mark.parametrize("alpha", ALPHAS, ids=str)
@@ -179,12 +171,6 @@ def test_counts_of_certain_columns_ask_for_little_and_even_ones_for_much():
     even = Levels.of(np.tile([[0], [1]], (50, 1)), np.repeat([0, 1], 50).astype(np.int32), None, 2)
     assert best_alpha(Categorical(), certain)[0] < 0.1
     assert best_alpha(Categorical(), even)[0] == MAX_ALPHA
-
-
-def test_bins_never_ask_for_less_than_one():
-    x = np.concatenate([np.linspace(0, 1, 50), np.linspace(5, 6, 50)])[:, None]
-    part = Grid.of(x, np.repeat([0, 1], 50).astype(np.int32), None, 2)
-    assert best_alpha(Binned(), part).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(

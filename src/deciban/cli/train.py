@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from deciban.cli import options as a
 from deciban.cli.error_handling import print_stderr, progress, show_spinner
@@ -81,19 +81,18 @@ UPDATE_ARGUMENTS = (
     a.MODEL_FILE,
     option("-o --output", "MODEL", "The file to write; by default MODEL itself."),
     *a.TABLE_OPTIONS,
-    DEBUG,
 )
-"""The arguments of a command that changes a model."""
+"""The arguments of a command that changes a model, but for the last."""
 
 
-@command(*UPDATE_ARGUMENTS, examples=["deciban add patients.deciban new-cases.csv"])
+@command(*UPDATE_ARGUMENTS, DEBUG, examples=["deciban add patients.deciban new-cases.csv"])
 def add(model: Path, output: str | None, **options: Any) -> None:
     """Learn more rows: the model becomes the one that training on all rows, with its schema, would have given."""
     _update("add", model, output, options)
 
 
 @command(
-    *UPDATE_ARGUMENTS[:-1],
+    *UPDATE_ARGUMENTS,
     flag("--exact", "Drop the calibration too, in which the rows had a part."),
     DEBUG,
     examples=["deciban forget patients.deciban withdrawn.csv -o without.deciban"],
@@ -104,7 +103,7 @@ def forget(model: Path, output: str | None, exact: bool, **options: Any) -> None
 
 
 @command(
-    *UPDATE_ARGUMENTS[:-1],
+    *UPDATE_ARGUMENTS,
     flag("--learned", "The model has learned all of these rows: each is scored by the model without it."),
     DEBUG,
     examples=["deciban calibrate patients.deciban next-year.csv"],
@@ -114,13 +113,7 @@ def calibrate(model: Path, output: str | None, learned: bool, **options: Any) ->
     _update("calibrate", model, output, options, learned=learned)
 
 
-def _update(
-    what: Literal["add", "forget", "calibrate"],
-    path: Path,
-    output: str | None,
-    options: Mapping[str, Any],
-    **more: Any,
-) -> None:
+def _update(what: str, path: Path, output: str | None, options: Mapping[str, Any], **more: Any) -> None:
     """Have a model learn, forget or be calibrated by the rows of a table, save it, and print what was done."""
     out = output or str(path)
     is_changed = out != "-" and os.path.realpath(out) == os.path.realpath(path)

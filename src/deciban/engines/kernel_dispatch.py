@@ -285,8 +285,7 @@ def _count_cells(
 def _sample_bits(numbers: NDArray[Any], w: Array) -> int:
     """Return the bits with which a sample of a column is counted; all of it is counted with no more."""
     some = slice(None, None, max(1, len(numbers) // GRID_SAMPLE_ROWS))
-    values = numbers[some][w[some] > 0] if len(w) else numbers[some]
-    values = values.view(np.float64)
+    values = (numbers[some][w[some] > 0] if len(w) else numbers[some]).view(np.float64)
     return find_bits(values[np.isfinite(values)])
 
 

@@ -3,7 +3,6 @@
 Tensors are checked where they lie, as scikit-learn checks arrays, without copying rows.
 """
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -16,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, check_consi
 
 from deciban._typing import Array, Codes
 from deciban.engines import InvalidValueError, encode, is_tensor, keep_rows, to_host
-from deciban.errors import DecibanWarning, InputError, unknown_class_error
+from deciban.errors import InputError, unknown_class_error, warn_caller
 from deciban.families.family import GAUSSIAN_PARAMETERS, ClassPrior
 from deciban.gpu.tensors import check_same_device, is_csr, on_device, to_device, to_torch
 from deciban.metrics.calibration_fit import METHODS
@@ -351,6 +350,6 @@ def parse_prior(given: Any, alpha: float, n_classes: int, *, scaled: bool) -> Cl
     if not np.isclose(p.sum(), 1.0):
         if not scaled or not (np.isfinite(p).all() and p.any()):
             raise InputError(f"The sum of the priors should be 1. Got {p.sum():g}.")
-        warnings.warn(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1", DecibanWarning, stacklevel=6)
+        warn_caller(f"class_prior sums to {p.sum():g}; it is scaled to sum to 1")
         p = p / p.sum()
     return ClassPrior("given", given=tuple(p.tolist()))

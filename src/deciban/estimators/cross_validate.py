@@ -3,7 +3,6 @@
 Estimators whose models do not follow from sums, and other scikit-learn classifiers, are refitted for each fold.
 """
 
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, has_
 from deciban._typing import Array, Codes
 from deciban.docstrings import document
 from deciban.engines import encode
-from deciban.errors import DecibanWarning, InputError, renumber_rows
+from deciban.errors import InputError, renumber_rows, warn_caller
 from deciban.estimators.check_arguments import check_weight, drop_weightless_rows, take_rows
 from deciban.estimators.classifier_base import Classifier
 from deciban.estimators.fold_estimators import FoldEstimator, FoldPlan, ScoresAndClasses, is_additive, make_fold_plan
@@ -106,12 +105,10 @@ def _warn_uncalibrated(estimator: Any) -> None:
     scorer = getattr(estimator, "_scorer", None)
     argument = getattr(estimator, "_calibration_method", lambda: None)()
     if getattr(scorer, "calibration", None) is not None and argument is None:
-        warnings.warn(
+        warn_caller(
             f"the calibration of this {type(estimator).__name__} was fitted to all rows; each fold is scored by a "
             f"model without any. Hint: calibration_.after is the log-loss of rows held out; "
-            f"NaiveBayes(calibrate='auto') is calibrated again in every fold",
-            DecibanWarning,
-            stacklevel=3,
+            f"NaiveBayes(calibrate='auto') is calibrated again in every fold"
         )
 
 

@@ -201,8 +201,7 @@ def choose_alpha(est: TextClassifier, X: Any, codes: Codes, weight: Array | None
     for alpha in CANDIDATE_ALPHAS:
         fixed.alpha = alpha
         scores = rows.score_folds(plan, ledgers)[0][held]
-        found = fit_temperature(scores, codes[held], w[held], log_prior)
-        calibrated = found.apply(scores, log_prior)
+        calibrated = fit_temperature(scores, codes[held], w[held], log_prior).apply(scores, log_prior)
         losses.append(float(w[held] @ bounded_losses(calibrated, codes[held])))
     return CANDIDATE_ALPHAS[int(np.argmin(losses))]
 
@@ -322,13 +321,11 @@ class FoldEstimator(fold_models.RefittableRows):
         """Return the estimator as it would be had it learned this ledger, with every role resolved by it."""
         if self.uses_document_lengths:
             ledger = ledger - ledger.empty()  # which drops the words that no document has
-        if not self.is_table:
-            new = self.est._copy(ledger)
-        else:
+        new = copy.copy(self.est)
+        if self.is_table:
             final, kept, _ = self._decide_roles(ledger)
-            new = copy.copy(self.est)
-            new._columns = tuple(final)
-            new._replace_ledger(ledger.choose(kept))
+            new._columns, ledger = tuple(final), ledger.choose(kept)
+        new._replace_ledger(ledger)
         new._scorer = new._scorer.with_maps(calibration=None)
         return new
 

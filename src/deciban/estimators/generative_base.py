@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deciban._typing import Array, Codes
 from deciban.engines import encode, encode_known, is_solved_late, is_tensor, match_codes, thread_count, to_host
-from deciban.errors import DecibanWarning, InputError, SchemaError
+from deciban.errors import DecibanWarning, InputError, SchemaError, warn_caller
 from deciban.estimators import check_arguments as checks
 from deciban.estimators.classifier_base import Classifier
 from deciban.generative import ERROR_SAMPLE_ROWS, Assumption, GenerativeModel, summarise_rows
@@ -89,11 +89,9 @@ class GenerativeClassifier(Classifier):
             first = not hasattr(self, "_scorer")
             calibrate = self._calibration_method()
             if calibrate is not None and first:  # one batch does not suffice to calibrate a model of all rows
-                warnings.warn(
+                warn_caller(
                     f"calibrate={calibrate!r} is for fit(X, y), which sees all rows; partial_fit leaves the "
-                    f"probabilities as they are. Hint: calibrate=None, or calibrated(X, y)",
-                    DecibanWarning,
-                    stacklevel=2,
+                    f"probabilities as they are. Hint: calibrate=None, or calibrated(X, y)"
                 )
             X, y = self._check_rows(X, y, reset=first)
             weight = checks.check_weight(sample_weight, X)
@@ -131,9 +129,8 @@ class GenerativeClassifier(Classifier):
         >>> north.merge(south).class_count_.tolist()
         [2.0, 2.0]
         """
-        ledger, found = self._combine(other, operator.add), (self.calibration_, other.calibration_)
-        self._replace_ledger(ledger)
-        self._keep_calibration(*found)
+        self._replace_ledger(self._combine(other, operator.add))
+        self._keep_calibration(self.calibration_, other.calibration_)
         return self
 
     def decay(self, factor: float) -> Self:

@@ -1,6 +1,5 @@
 """The base class of classifiers of documents; checks of documents and of arguments; weighting of rows of words."""
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +12,7 @@ from deciban._typing import Array
 from deciban.engines import is_sparse, thread_count
 from deciban.engines.dispatch import OCCURRENCES
 from deciban.engines.sparse import find_suspect_entry, invalid_entry_error, to_canonical_csr
-from deciban.errors import DecibanWarning, InputError, ModelFileError, UndefinedError, unknown_class_error
+from deciban.errors import InputError, ModelFileError, UndefinedError, unknown_class_error, warn_caller
 from deciban.estimators.classifier_base import Classifier
 from deciban.ledger import Bags, Block, Tallies, Vocabulary
 from deciban.ledger.statistic import divide
@@ -66,7 +65,7 @@ class DocumentClassifier(Classifier):
                 is_unknown.append(self._has_no_known_word(parts[0]))
                 scores.append(model.scores(parts, wanted, threads))
         if isinstance(rows, Documents):
-            warn_unknown_documents(np.concatenate(is_unknown), self._event, stacklevel=5)
+            warn_unknown_documents(np.concatenate(is_unknown), self._event)
         return np.concatenate(scores)
 
     def _has_no_known_word(self, matrix: Any) -> NDArray[np.bool_]:
@@ -93,7 +92,7 @@ class DocumentClassifier(Classifier):
         with self._reword_errors():
             matrix = self._matrix(rows, threads)
         if isinstance(rows, Documents):
-            warn_unknown_documents(self._has_no_known_word(matrix), self._event, stacklevel=3)
+            warn_unknown_documents(self._has_no_known_word(matrix), self._event)
         result = model.explain([matrix], pair, self.classes_, threads)
         if self._words is None:
             return result
@@ -253,8 +252,8 @@ def sum_rows_by_class(X: Any, codes: NDArray[np.int32], weight: Array | None, do
     return Bags(Tallies(start, class_code, sums.data, documents.weight), documents)
 
 
-def warn_unknown_documents(is_unknown: NDArray[np.bool_], event: str, stacklevel: int) -> None:
-    """Warn of documents without a known word; the user's call is `stacklevel` calls up."""
+def warn_unknown_documents(is_unknown: NDArray[np.bool_], event: str) -> None:
+    """Warn of documents without a known word."""
     if not is_unknown.any():
         return
     results = {
@@ -263,11 +262,9 @@ def warn_unknown_documents(is_unknown: NDArray[np.bool_], event: str, stacklevel
     }
     n = is_unknown.sum()
     some = "1 document has" if n == 1 else f"{n} of {len(is_unknown)} documents have"
-    warnings.warn(
+    warn_caller(
         f"{some} no word that the model knows (first: document {int(np.argmax(is_unknown))}); there "
-        f"{results.get(event, 'the class prior decides alone')}",
-        DecibanWarning,
-        stacklevel=stacklevel,
+        f"{results.get(event, 'the class prior decides alone')}"
     )
 
 

@@ -351,16 +351,14 @@ class OnnxWriter:
         g, c = self.graph, self.document["calibration"]
         if c is None:
             return claimed
-        old, new, line = to_array(c["log_prior"]), to_array(self.document["log_prior"]), find_line(self.document)
-        if line is None:
-            with np.errstate(invalid="ignore"):
-                shift = np.where(np.isneginf(old), 0.0, new - old)
-            moved = self._subtract_total(self._apply_isotonic(claimed, c["curves"])) + shift[None, :]
+        slope, shifts = find_line(self.document)
+        if slope is None:
+            mapped = self._subtract_total(self._apply_isotonic(claimed, c["curves"]))
         else:
-            scaled = claimed * line[0] if line[0] else g.where(g.is_nan(claimed), claimed, 0.0)
-            moved = scaled + to_array(line[1])[None, :]
+            mapped = claimed * slope if slope else g.where(g.is_nan(claimed), claimed, 0.0)
+        moved = mapped + to_array(shifts)[None, :]
         nothing = g.call("Equal", g.reduce("ReduceMax", moved, 1), -np.inf)
-        return self._subtract_total(g.where(nothing, new[None, :], moved))
+        return self._subtract_total(g.where(nothing, to_array(self.document["log_prior"])[None, :], moved))
 
     def _apply_isotonic(self, claimed: Tensor, curves: Sequence[Any]) -> Tensor:
         """Return the scores of an isotonic map of the log-odds of each class against the others."""

@@ -116,16 +116,17 @@ def list_character_classes() -> dict[str, str]:
     return found
 
 
-def find_line(document: Document) -> tuple[float, list[float | None]] | None:
+def find_line(document: Document) -> tuple[float | None, list[float | None]]:
     """Return the slope and the constant of each class (None: −∞) of a linear calibration, under the present prior.
 
-    They map ln p(k|x) under the prior of the calibration. An isotonic map has none.
+    They map ln p(k|x) under the prior of the calibration. An isotonic map has no slope; the constants, added to what
+    it maps to, are ln π'/π from that prior to the present one.
     """
     c = document["calibration"]
     slope = c.get("t", c.get("slope"))
-    if slope is None:
-        return None
     each = zip(document["log_prior"], c["log_prior"], c.get("bias", [0.0] * len(c["log_prior"])))
+    if slope is None:
+        return None, [0.0 if old is None else None if new is None else new - old for new, old, _ in each]
     return slope, [None if new is None or old is None else new - slope * old + bias for new, old, bias in each]
 
 
@@ -168,21 +169,17 @@ def _write_gaussian_terms(form: Diagonal, features: Sequence[str], names: Any) -
     """Yield t · max(−½ ln 2πσ² − ½ (x − μ)²/σ², floor) + offset of each feature."""
     bounded = form if isinstance(form, BoundedDiagonal) else None
     for j, feature in enumerate(features):
+        shares = None if bounded is None or bounded.shares is None else bounded.shares[:, j]
         yield {
             "kind": "gaussian",
             "feature": feature,
             "mean": to_list(form.mean[:, j]),
             "variance": to_list(form.variance[:, j]),
             "floor": None if bounded is None else to_list(bounded.log_tail[j : j + 1])[0],
-            "shares": None if bounded is None or bounded.shares is None else _list_mixed_shares(bounded.shares[:, j]),
+            "shares": None if shares is None or shares.all() else to_list(shares),  # where some class never had it
             "weight": 1.0 if form.evidence_weight is None else float(form.evidence_weight[j]),
             "offset": None if form.offsets is None else to_list(form.offsets[:, j]),
         }
-
-
-def _list_mixed_shares(shares: Array) -> list[float] | None:
-    """Return the classes' shares of a feature that some class never had; None where every class had it."""
-    return to_list(shares) if (shares == 0).any() else None
 
 
 def _write_rate_terms(form: BoundedRates, features: Sequence[str], names: Any) -> Iterator[Term]:

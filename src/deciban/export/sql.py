@@ -95,8 +95,7 @@ class Query:
 
     def build(self) -> exp.Select:
         """Return the whole query."""
-        scores = self._rule_out(self._add_scores())
-        claimed = scores
+        claimed = self._rule_out(self._add_scores())
         scores = calibrate(self.document, self.steps, self.speller, claimed)
         top = self.steps.let({"deciban_top": self.speller.greatest(scores)})[0]
         below = self.steps.let({f"deciban_d{k}": e.minus(score, top) for k, score in enumerate(scores)})
@@ -266,9 +265,8 @@ class Query:
         self, below: Sequence[Expression], odds: Sequence[Expression], total: Expression
     ) -> list[Expression]:
         """Return prediction, its probability, and probabilities and scores of all classes; NULL for refused rows."""
-        labels = [
-            e.label(name) for name in to_labels(self.document["classes"], self.document["target_type"]).tolist()
-        ]
+        names = to_labels(self.document["classes"], self.document["target_type"]).tolist()
+        labels = [e.label(name) for name in names]
         wins = [e.compare(d, exp.GTE, e.number(0.0)) for d in below[:-1]]
         # Not whether the total is NULL: a prediction alone needs no exponentials.
         refused = e.join_conditions([e.is_null(d) for d in below], exp.Or)
@@ -286,11 +284,9 @@ class Query:
             raise InputError("evidence compares two classes, and this model has one")
         pair = self.options.pair
         pick = self._pick_best(below) if pair is None else lambda each: [each[k] for k in pair]
-        priors = [
-            [e.number(IMPOSSIBLE_SCORE if p is None else p) for p in document["log_prior"]]
-            for document in (self.document, self.calibration or self.document)
-        ]
-        gains = [e.minus(*(e.minus(*pick(each)) for each in both)) for both in zip((below, claimed), priors)]
+        both = self.document, self.calibration or self.document
+        priors = [[e.number(IMPOSSIBLE_SCORE if p is None else p) for p in each["log_prior"]] for each in both]
+        gains = [e.minus(*(e.minus(*pick(each)) for each in own)) for own in zip((below, claimed), priors)]
         factor = e.multiply(e.number(DECIBAN), find_evidence_factor(self.document, gains, self.speller))
         factor = self.steps.let({"deciban_f": factor})[0]
         flags = [e.column(f"deciban_i{k}") if k in self.impossible else e.number(0.0) for k in range(self.K)]

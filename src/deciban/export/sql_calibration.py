@@ -21,12 +21,11 @@ def calibrate(
     calibration = document["calibration"]
     if calibration is None:
         return list(scores)
-    mapped: Terms
-    line = find_line(document)
-    if line is None:
-        mapped, shifts = _apply_isotonic(calibration["curves"], steps, speller, scores), _find_shift(document)
+    slope, shifts = find_line(document)
+    if slope is None:
+        mapped = _apply_isotonic(calibration["curves"], steps, speller, scores)
     else:
-        mapped, shifts = [e.multiply(e.number(line[0]), score) for score in scores], line[1]
+        mapped = [e.multiply(e.number(slope), score) for score in scores]
     moved = {
         f"deciban_c{k}": e.number(IMPOSSIBLE_SCORE) if shift is None else e.sum_of([score, e.constant(shift)])
         for k, (score, shift) in enumerate(zip(mapped, shifts))
@@ -39,18 +38,12 @@ def find_evidence_factor(document: Document, gains: Sequence[Expression], spelle
 
     `gains` are the log-odds less those of the prior, calibrated and before calibration.
     """
-    line = None if document["calibration"] is None else find_line(document)
-    if line is not None or document["calibration"] is None:
-        return e.number(1.0 if line is None else line[0])
+    slope = 1.0 if document["calibration"] is None else find_line(document)[0]
+    if slope is not None:
+        return e.number(slope)
     gain, claimed = gains
     ratio = speller.least(speller.greatest([e.divide(gain, claimed), e.number(0.0)]), e.number(1.0))
     return e.when((e.compare(claimed, exp.EQ, e.number(0.0)), e.number(1.0)), otherwise=ratio)
-
-
-def _find_shift(document: Document) -> list[float | None]:
-    """Return ln π'/π of each class, from the prior of the calibration to the present one; None for −∞."""
-    pairs = zip(document["log_prior"], document["calibration"]["log_prior"])
-    return [0.0 if old is None else None if new is None else new - old for new, old in pairs]
 
 
 def _apply_isotonic(

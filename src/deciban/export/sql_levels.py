@@ -62,14 +62,11 @@ class LevelTerm:
     def _read(self, column: Expression, i: int) -> Expression:
         """Return a column as text or double, with one spelling of each truth value where they would be too many."""
         numeric, texts = self.feature["numeric"][i], exp.cast(column, "text")
-        branches: list[Branch] = [
-            (
-                e.is_in(texts, [e.text(text) for text in spellings]),
-                e.number(float(level)) if numeric else e.text(level),
-            )
-            for level, spellings in (self._spellings_by_column[i] if self.levels else {}).items()
-            if len(spellings) > MAX_LISTED_SPELLINGS and (numeric or len(self.feature["numeric"]) > 1)
-        ]
+        branches: list[Branch] = []
+        for level, spellings in (self._spellings_by_column[i] if self.levels else {}).items():
+            if len(spellings) > MAX_LISTED_SPELLINGS and (numeric or len(self.feature["numeric"]) > 1):
+                literal = e.number(float(level)) if numeric else e.text(level)
+                branches.append((e.is_in(texts, [e.text(text) for text in spellings]), literal))
         if not branches:
             return self.speller.to_double(column) if numeric else texts
         is_typed = self.speller.dialect != "sqlite"  # PostgreSQL casts no Boolean to a number

@@ -126,9 +126,9 @@ class Categorical(Family):
         if not self.pooled:
             return f"(n + α)/(N + αV), α = {self.alpha:g}, V = {V + smooth}"
         m = float(pooled_pseudo_counts(part, broadcast_alpha(self.alpha, 1), smooth)[2][0])
-        K = int((part.weight > 0).sum())
+        alpha = self.alpha * np.count_nonzero(part.weight)
         return (
-            f"(n + απ + mp)/(N + απV + m), α = {self.alpha * K:g}, V = {V + smooth}, m = {m:.3g}, π the share of the "
+            f"(n + απ + mp)/(N + απV + m), α = {alpha:g}, V = {V + smooth}, m = {m:.3g}, π the share of the "
             f"class, p that of the value in all classes"
         )
 

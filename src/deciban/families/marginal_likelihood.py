@@ -11,7 +11,7 @@ mean, and its sums are negative binomial:
 
     p(S | α) ∝ Γ(S + αm)/Γ(αm) · α^(αm) / (N + α)^(S + αm).
 
-The chosen α maximises the product over the classes: for levels and bins one for each feature; for
+The chosen α maximises the product over the classes: for levels one for each feature; for
 all else, whose features are alike (words, flags, rates), one for all of them. Only sums are needed, so the choice
 after merging, forgetting or holding out rows is that of a model learned directly.
 
@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from deciban._typing import Array
-from deciban.families.binned import Binned
 from deciban.families.count_families import Bernoulli, Complement, Multinomial, Poisson
 from deciban.families.family import Alpha, Family, to_dense
 from deciban.families.level_families import Categorical, Joint
@@ -43,9 +42,6 @@ from deciban.ledger.statistic import divide
 
 MIN_ALPHA, MAX_ALPHA = 1e-3, 1e3
 """The range of pseudo-counts that are searched; in a joint table of many cells it begins at 1 / (number of cells)."""
-
-MIN_ALPHA_OF_BINS = 1.0
-"""Smallest pseudo-count of bins (Laplace's): they are cut where classes differ, so their counts look too certain."""
 
 FALLBACK_ALPHA = 1.0
 """The pseudo-count (Laplace's) where the likelihood does not depend on it."""
@@ -225,7 +221,6 @@ COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], CompoundLikelihood | None]
     Multinomial: _build_word_urns,
     Complement: _build_urns_of_others,
     Categorical: _build_level_urns,
-    Binned: lambda family, part: _build_level_urns(Categorical(), family.bins(part).counts(part)),
     Joint: _build_cell_urns,
     Poisson: _build_rates,
     Text: lambda family, part: compound_likelihood(family.event_family, family.select_words(part).counted),
@@ -236,7 +231,7 @@ COMPOUND_LIKELIHOODS: dict[type, Callable[[Any, Any], CompoundLikelihood | None]
 def best_alpha(family: Family, part: Any) -> Alpha | None:
     """Return the pseudo-count of highest marginal likelihood, to three digits; None where the family has none.
 
-    Levels and bins have one for each feature.
+    Levels have one for each feature.
 
     >>> best_alpha(Bernoulli(), Counts(np.array([[9.0, 1.0, 5.0]]), np.array([[10.0]])))
     1.09
@@ -244,9 +239,8 @@ def best_alpha(family: Family, part: Any) -> Alpha | None:
     likelihood = compound_likelihood(family, part)
     if likelihood is None:
         return None
-    if isinstance(family, (Categorical, Binned)):
-        lowest = MIN_ALPHA_OF_BINS if isinstance(family, Binned) else MIN_ALPHA
-        return _maximise(likelihood, np.full(part.n_features, lowest))
+    if isinstance(family, Categorical):
+        return _maximise(likelihood, np.full(part.n_features, MIN_ALPHA))
     cells = float(likelihood.levels[0]) if isinstance(family, Joint) and isinstance(likelihood, Urns) else 1.0
     return float(_maximise(likelihood, np.array([min(MIN_ALPHA, 1 / cells)]))[0])
 

@@ -113,10 +113,8 @@ def _find_roots(function: Callable[[Array], Array], low: Array, high: Array) -> 
         up = at_found > 0
         low, high = np.where(up, found, low), np.where(up, high, found)
         again = (up == last) & (step > 0)  # an end that stays twice counts half
-        at_low, at_high = (
-            np.where(up, at_found, np.where(again, at_low / 2, at_low)),
-            np.where(up, np.where(again, at_high / 2, at_high), at_found),
-        )
+        at_low = np.where(up, at_found, np.where(again, at_low / 2, at_low))
+        at_high = np.where(up, np.where(again, at_high / 2, at_high), at_found)
         last = up
     return found
 

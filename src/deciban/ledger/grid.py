@@ -153,20 +153,6 @@ class Grid(ColumnCounts):
         """The smallest number of each cell, and that of the next one."""
         return edges(self.cell), edges(self.cell + cell_widths(self.bits)[self.owner])
 
-    @property
-    def middles(self) -> Array:
-        """The midpoint of each cell."""
-        low, high = self.bounds
-        return low / 2 + high / 2
-
-    def take_features(self, order: NDArray[np.intp]) -> Self:
-        """See `Statistic.take_features`."""
-        order = np.asarray(order, dtype=np.intp)
-        sizes = self.sizes[order]
-        offset = compute_offsets(sizes)
-        columns = np.arange(int(offset[-1])) + np.repeat(self.offset[:-1][order] - offset[:-1], sizes)
-        return type(self)(self.cell[columns], offset, self.table[:, columns], self.bits[order])
-
     def runs(self) -> Iterator[Self]:
         """Yield the features in order as grids of at most `RUN_CELLS` counts, or of a single feature."""
         for a, b in feature_runs(self.offset, RUN_CELLS // max(1, self.n_classes)):
@@ -186,12 +172,8 @@ class Grid(ColumnCounts):
         none = np.zeros_like
         both = [np.concatenate([a, b]) for a, b in ((self.table, none(self.table)), (none(other.table), other.table))]
         joined = self._join(other, *both)
-
-        def locate(k: int, cell: int | None) -> tuple[int, int | None]:
-            return k, int(joined.owner[cell or 0])
-
         before, removed = np.split(joined.table, 2)
-        left = subtract_checked(before, removed, "count of a cell", locate)
+        left = subtract_checked(before, removed, "count of a cell", lambda k, cell: (k, int(joined.owner[cell or 0])))
         return type(self)(joined.cell, joined.offset, left, joined.bits).trim()
 
     def trim(self) -> Self:

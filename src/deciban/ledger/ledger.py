@@ -16,7 +16,6 @@ from deciban.docstrings import document
 from deciban.errors import ForgetError, InputError, PrecisionWarning, UndefinedError
 from deciban.formatting import format_count
 from deciban.ledger.counts import Bags, Counts, Tallies
-from deciban.ledger.grid import Grid
 from deciban.ledger.levels import Cells, Levels
 from deciban.ledger.moments import Moments, find_lost_digits
 from deciban.ledger.scatter import Scatter
@@ -346,9 +345,6 @@ def concatenate_features(parts: Sequence[Statistic]) -> Statistic:
             columns = [np.broadcast_to(table[name], part.shape) for part, table in zip(parts, tables)]
             made[name] = np.concatenate(columns, axis=1)
         return type(first)(**made)
-    assert isinstance(first, (Levels, Grid))
-    made = {"table": np.concatenate([t["table"] for t in tables], axis=1)}
+    made = {name: np.concatenate([t[name] for t in tables], axis=-1) for name in tables[0]}
     made["offset"] = np.cumsum([0, *(v for t in tables for v in np.diff(t["offset"]))], dtype=np.int64)
-    if isinstance(first, Grid):
-        made |= {name: np.concatenate([t[name] for t in tables]) for name in ("cell", "bits")}
     return type(first)(**made)

@@ -49,8 +49,8 @@ class ColumnCounts(Statistic):
         sizes = self.sizes[order]
         offset = compute_offsets(sizes)
         columns = np.arange(int(offset[-1])) + np.repeat(self.offset[:-1][order] - offset[:-1], sizes)
-        taken = {name: array[..., columns] for name, array in self.arrays().items() if name != "offset"}
-        return type(self)(**taken, offset=offset)  # type: ignore[call-arg]
+        taken = {name: a[..., columns if name in ("cell", "table") else order] for name, a in self.arrays().items()}
+        return type(self)(**{**taken, "offset": offset})
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -157,11 +157,8 @@ def fit_platt(L: Array, truth: IntegerCodes, weight: Array, log_prior: Array, ne
 
     `near` is the starting point. Above `MAX_BIASED_CLASSES` all biases are 0.
     """
-    rows, bias, possible = (
-        _take_evidence(L, truth, weight, log_prior),
-        np.zeros(len(log_prior)),
-        ~np.isneginf(log_prior),
-    )
+    rows, possible = _take_evidence(L, truth, weight, log_prior), ~np.isneginf(log_prior)
+    bias = np.zeros(len(log_prior))
     K, slope = possible.sum(), _choose_starting_slope(rows[0]) if near is None else near.slope
     first = np.zeros(K) if near is None else near.bias[possible] - near.bias[possible][0]
     start = np.append(slope, first[1:] if K <= MAX_BIASED_CLASSES else [])
@@ -188,11 +185,8 @@ def _take_evidence(
 def _choose_starting_slope(evidence: Array) -> float:
     """Return a starting slope under which few rows are certain: certain rows have no gradient."""
     far = evidence - evidence.max(axis=1, keepdims=True, initial=-np.inf)
-    return (
-        float(np.clip(1 / np.sqrt((far * far).mean() + 1e-30), MIN_FITTED_SLOPE, MAX_FITTED_SLOPE))
-        if far.any()
-        else 1.0
-    )
+    slope = 1 / np.sqrt((far * far).mean() + 1e-30) if far.any() else 1.0
+    return float(np.clip(slope, MIN_FITTED_SLOPE, MAX_FITTED_SLOPE))
 
 
 def _fit_line(
@@ -331,14 +325,12 @@ def fit_without_each_fold(
 
 
 def apply_fold_maps(
-    maps: Mapping[int, CalibrationMap], log_posterior: Array, fold: IntegerCodes, log_prior: Array | None
+    maps: Mapping[int, CalibrationMap], log_posterior: Array, fold: IntegerCodes, log_prior: Any
 ) -> Array:
     """Return ln p(k|x) of each row by the map of its fold; unchanged where its fold has none.
 
-    None, the prior without which no map is fitted, is for no maps.
+    The prior is that of the maps, None where there are none.
     """
-    if log_prior is None:
-        return log_posterior
     out = log_posterior.copy()
     for f, mapping in maps.items():
         own = fold == f

@@ -273,10 +273,8 @@ def _find_level_per_class(table: LevelTable, prior: Array) -> list[StrongestLeve
     pooled = divide(weighted, others, _sum_other_classes(theta) / (len(prior) - 1))
     with np.errstate(divide="ignore"):
         nats = table.log_theta[np.ix_(known, seen)] - np.log(pooled[known])
-    pseudo = table.pseudo[:, seen]
-    variances = _estimate_variances(counts, pseudo, table.added)
-    others_added = _sum_other_classes(pseudo), _sum_other_classes(table.added)
-    variances = variances + _estimate_variances(_sum_other_classes(counts), *others_added)
+    sums = counts, table.pseudo[:, seen], table.added
+    variances = _estimate_variances(*sums) + _estimate_variances(*map(_sum_other_classes, sums))
     low = nats - Z90 * np.sqrt(variances[known])
     best = low.argmax(axis=1)
     rows = np.arange(len(known))

@@ -62,26 +62,17 @@ class ModelAlgebra(RenamedAttributes):
         return self._scorer.calibration
 
     def _summarise(
-        self,
-        source: Any,
-        sql: str | None = None,
-        progress: Progress | None = None,
-        spark: Any = None,
-        **reading: Any,
+        self, source: Any, sql: str | None, progress: Progress | None, spark: Any, **reading: Any
     ) -> TableSummariser | TableSummary:
         """Return the statistics of other rows, read in one pass, for the features of this model."""
         self._need_sums("learns no more rows, nor forgets any")
         rows = hide_markers(self, open_source(source, sql, FileOptions.from_arguments(reading), spark))
-        survey = self.options.survey_weights
+        counted = self._layout, self._scorer.assumption.needs, self.target, self.weights
+        options: Any = {"words": self.options.words, "survey": self.options.survey_weights}
         if distributed_base(rows) is not None:
-            needs, words = self._scorer.assumption.needs, self.options.words
-            plan = SummaryPlan(self._layout, needs, self.target, self.weights, words=words, survey=survey)
-            return plan.summarise_all(rows)
+            return SummaryPlan(*counted, **options).summarise_all(rows)
         classes, levels = [str(label) for label in self._scorer.outline.classes], self._scorer.level_names
-        summariser = TableSummariser(
-            self._layout, self._scorer.assumption.needs, self.target, self.weights,
-            known_classes=classes, known_levels=levels, words=self.options.words, survey=survey,
-        )  # fmt: skip
+        summariser = TableSummariser(*counted, known_classes=classes, known_levels=levels, **options)
         for _ in summariser.read(rows, progress):
             pass
         return summariser
@@ -173,10 +164,9 @@ class ModelAlgebra(RenamedAttributes):
                 f"Hint: with_priors('empirical') first"
             )
         scorer = GenerativeModel(self.options.assumption(self._layout), ledger)
-        kept = keep_calibration(
-            [(each.calibration, each.ledger.schema.classes) for each in (self, *others)],
-            ledger.schema.classes, scorer.assumption.solve_log_prior(scorer.complete.rows),
-        )  # fmt: skip
+        before = [(each.calibration, each.ledger.schema.classes) for each in (self, *others)]
+        log_prior = scorer.assumption.solve_log_prior(scorer.complete.rows)
+        kept = keep_calibration(before, ledger.schema.classes, log_prior)
         self._scorer, self.held_out, self._quality = scorer.with_maps(calibration=kept), None, None
         self.__dict__.pop("_labels", None)
 

@@ -87,12 +87,10 @@ class Options:
             raise InputError(f"unseen must be 'ignore', 'smooth' or 'error', not {self.unseen!r}")
         if not isinstance(self.most_levels, int) or self.most_levels < 1:
             raise InputError(f"most_levels must be a whole number ≥ 1, not {self.most_levels!r}")
-        if self.covariance not in (None, *get_args(Covariance)):
-            names = ", ".join(map(repr, get_args(Covariance)))
-            raise InputError(f"covariance must be one of {names}, not {self.covariance!r}")
-        if self.dependence not in get_args(Dependence):
-            names = ", ".join(map(repr, get_args(Dependence)))
-            raise InputError(f"dependence must be one of {names}, not {self.dependence!r}")
+        for name, known in (("covariance", get_args(Covariance)), ("dependence", get_args(Dependence))):
+            value = getattr(self, name)
+            if value not in known and (name, value) != ("covariance", None):
+                raise InputError(f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}")
         if not isinstance(self.words, Words):
             raise InputError(f"words must be deciban.Words, not {self.words!r}")
 
@@ -243,10 +241,7 @@ def check_compatible(a: ModelAlgebra, b: ModelAlgebra) -> None:
             x, y = map(_name_dependence, (a, b)) if name == "dependence" else map(repr, (x, y))
             raise SchemaError(f"the two models differ in {name}: {x} and {y}. {LIKE_HINT}")
     if a._layout.cells != b._layout.cells:
-        raise SchemaError(
-            f"the two models have not counted the dependence between columns on the same cells, so it would be lost. "
-            f"{LIKE_HINT}"
-        )
+        raise SchemaError(f"the two models count the dependence between columns on different cells. {LIKE_HINT}")
 
 
 def _name_dependence(model: ModelAlgebra) -> str:

@@ -123,9 +123,8 @@ class TableSummariser:
         """Count the rows of a source that have a class and a weight; yield them in blocks, once counted."""
         if source.fills_cores and not self.layout.texts:  # words take longer to count than to read
             self.n_jobs = self.matrices.n_jobs = 1
-        wanted = {**self._check_required_columns(source)}
-        wanted |= dict.fromkeys(self.layout.empty_columns, "as it is")
-        blocks = row_blocks(source, wanted, self.layout)
+        wanted: Any = dict.fromkeys(self.layout.empty_columns, "as it is")
+        blocks = row_blocks(source, {**self._check_required_columns(source), **wanted}, self.layout)
         for rows in prefetch((self._encode(batches) for batches in blocks), max_ahead=1):
             if len(rows.codes):
                 self._count(rows)
@@ -168,11 +167,8 @@ class TableSummariser:
         rows = rows if known.all() else rows[known]
         self.n_learned += len(rows.codes)
         self.hasher.add(rows.columns, rows.codes, self.classes.list)
-        dates = (
-            np.concatenate([read_times(batch.column(name), name) for batch in batches])
-            for name in self.layout.open_dates
-        )
-        numbers = [*self.layout.select_numbers(rows.columns), *(times[known] for times in dates)]
+        dates = [[read_times(batch.column(name), name) for batch in batches] for name in self.layout.open_dates]
+        numbers = self.layout.select_numbers(rows.columns) + [np.concatenate(times)[known] for times in dates]
         self.extremes = self.extremes.add_rows(numbers)
         return rows if self.assign_folds is None else replace(rows, fold=self.assign_folds(rows.codes, rows.number))
 

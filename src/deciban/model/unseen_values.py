@@ -143,10 +143,8 @@ class UnseenValueMonitor:
         for i, (features, low, high) in self.bounds.items():
             is_outside = (parts[i] < low) | (parts[i] > high)
             for j in np.flatnonzero(is_outside.any(axis=0)).tolist():
-                ends = float(low[j]), float(high[j])
-                yield UnseenCells(
-                    features[j], np.flatnonzero(is_outside[:, j]), f"outside {format_range(*ends)}", ends
-                )
+                ends, rows = (float(low[j]), float(high[j])), np.flatnonzero(is_outside[:, j])
+                yield UnseenCells(features[j], rows, f"outside {format_range(*ends)}", ends)
         if self.block is not None:
             is_unseen = parts[self.block] >= self.sizes
             for j in np.flatnonzero(is_unseen.any(axis=0)).tolist():

@@ -196,8 +196,6 @@ class Calibration:
         place = np.array([names.index(label) if label in names else -1 for label in classes])
         old = np.where(place < 0, -np.inf, self.log_prior[place])
         is_new = np.isneginf(old) & ~np.isneginf(log_prior)
-        if not is_new.any() and np.array_equal(place, np.arange(len(names))):
-            return replace(self, is_former=True)
         rest = np.log1p(-min(np.exp(log_prior[is_new]).sum(), 1 - 1e-9))
         moved: CalibrationMap = self.map
         if isinstance(moved, Platt):
@@ -226,14 +224,7 @@ def keep_calibration(
     return max(carried, key=lambda each: each.rank, default=None)
 
 
-def calibrate_explanation(
-    explanation: Explanation,
-    by: Calibration,
-    log_prior: Array,
-    k: NDArray[np.intp],
-    l: NDArray[np.intp],
-    log_odds: Array,
-) -> Explanation:
+def calibrate_explanation(explanation: Explanation, by: Calibration, log_odds: Array) -> Explanation:
     """Return the explanation of a model after calibration, so that the total is `log_odds` (in nats), of k against l.
 
     All evidence is multiplied by one factor, which is t, Platt's slope, or of an isotonic map a number from 0 to 1

@@ -136,10 +136,8 @@ class Delimited(FileSource):
         There are none if their quotes are odd in number: the first or the last such line lies within a cell.
         """
         quote = b"\0" if self.form.quote == NO_QUOTE else self.form.quote.encode()
-        n, lines = len(self.columns) - 1, part.splitlines(keepends=True)[1:-1]
-        whole = [
-            i for i, x in enumerate(lines) if x.count(quote) % 2 == 0 and x.count(self.form.delimiter.encode()) >= n
-        ]
+        mark, lines = self.form.delimiter.encode(), part.splitlines(keepends=True)[1:-1]
+        whole = [i for i, x in enumerate(lines) if x.count(quote) % 2 == 0 and x.count(mark) >= len(self.columns) - 1]
         records = b"".join(lines[whole[0] : whole[-1] + 1]) if whole else b""
         return b"" if records.count(quote) % 2 else records
 

@@ -23,9 +23,6 @@ from deciban.spellings import TRUTHS
 FORMAT_ROWS = 1000
 """The number of rows that formats are inferred from."""
 
-FORMATS = NumberFormat, DateFormat
-"""The types of formats."""
-
 MAX_INVALID_SHARE = 0.1
 """The share of cells that may be no dates, and are errors or missing, while the others show the order."""
 
@@ -39,7 +36,9 @@ def adapt_readings(
     not texts, and those whose first rows are all missing, keep their readings. A decimal mark that is an option of
     the source holds for all its numbers.
     """
-    learned = {name: how for name, how in wanted.items() if isinstance(how, FORMATS) or name in flags}
+    learned = {
+        name: how for name, how in wanted.items() if isinstance(how, (NumberFormat, DateFormat)) or name in flags
+    }
     adapted = dict(wanted)
     if not learned:
         return adapted
@@ -51,14 +50,10 @@ def adapt_readings(
         texts = texts.combine_chunks().drop_null().cast(pa.string())
         if name in flags and _are_truths(texts):
             adapted[name] = "text"
-        elif not isinstance(how, FORMATS):
-            continue
         elif isinstance(how, DateFormat):
             adapted[name] = _adapt_dates(texts, how, getattr(source, "date_order", ""))
-        elif given.thousands:  # the decimal mark is an option of the source
-            adapted[name] = replace(given, unit=how.unit)
-        else:
-            adapted[name] = _adapt_numbers(texts, how)
+        elif isinstance(how, NumberFormat):  # with `thousands` the decimal mark is an option of the source
+            adapted[name] = replace(given, unit=how.unit) if given.thousands else _adapt_numbers(texts, how)
     return adapted
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -194,14 +194,7 @@ class SparkFiles:
         raise_for_all_rows(self.name)
         yield
 
-    def reduce(
-        self,
-        work: Callable[[Source, int], T],
-        merge: Callable[[T, T], T],
-        dump: Callable[[T], bytes],
-        load: Callable[[bytes], T],
-        wanted: Sequence[str],
-    ) -> T | None:
+    def reduce(self, work: Any, merge: Any, dump: Any, load: Any, wanted: Sequence[str]) -> Any:
         """See `DistributedSource.reduce`; text files whose cells have line ends are read as a whole."""
         try:
             return self._reduce(work, merge, dump, load, self._split())
@@ -223,13 +216,7 @@ class SparkFiles:
         """See `DistributedSource.choose_kept`: by default no column."""
         return [] if keep is None else check_kept(self, keep)
 
-    def transform(
-        self,
-        work: Callable[[Source, int], Iterator[Any]],
-        kept: Sequence[str],
-        added: pa.Schema,
-        wanted: Collection[str],
-    ) -> Any:
+    def transform(self, work: Any, kept: Sequence[str], added: pa.Schema, wanted: Collection[str]) -> Any:
         """See `DistributedSource.transform`; the frame is computed when its rows are asked for.
 
         CSV files whose cells may hold line ends are read as a whole.

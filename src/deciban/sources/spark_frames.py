@@ -90,14 +90,7 @@ class SparkFrame:
         raise_for_all_rows(self.name)
         yield
 
-    def reduce(
-        self,
-        work: Callable[[Source, int], T],
-        merge: Callable[[T, T], T],
-        dump: Callable[[T], bytes],
-        load: Callable[[bytes], T],
-        wanted: Sequence[str],
-    ) -> T | None:
+    def reduce(self, work: Any, merge: Any, dump: Any, load: Any, wanted: Sequence[str]) -> Any:
         """See `DistributedSource.reduce`; one pass over the frame."""
         with convert_spark_errors():
             selected = self._select(wanted)
@@ -127,13 +120,7 @@ class SparkFrame:
         """See `DistributedSource.choose_kept`: by default all columns."""
         return self.columns if keep is None else check_kept(self, keep)
 
-    def transform(
-        self,
-        work: Callable[[Source, int], Iterator[Any]],
-        kept: Sequence[str],
-        added: pa.Schema,
-        wanted: Collection[str],
-    ) -> Any:
+    def transform(self, work: Any, kept: Sequence[str], added: pa.Schema, wanted: Collection[str]) -> Any:
         """See `DistributedSource.transform`; the frame is computed when its rows are asked for."""
         names = result_names(self.name, kept, added.names)
         columns = [name for name in self.columns if name in {*wanted, *kept}]

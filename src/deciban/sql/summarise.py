@@ -69,11 +69,9 @@ class DatabaseSummariser(GroupReader):
         """Write the sums of all blocks but those of texts, and the counts of markers, to the summariser."""
         found = {**self._sum_numbers(), **self._count_grids(), **self._count_levels(), **self._stream_rows(progress)}
         self.summariser.sums = [
-            concatenate_features([found[group.kind, feature.name] for feature in group.features])
-            if group.kind != "scatter"
-            else found["scatter", group.features[0].name]
-            for group in self.layout.blocks
-            if group.kind != "bags"
+            concatenate_features([found[kind, f.name] for f in (features[:1] if kind == "scatter" else features)])
+            for kind, features in self.layout.blocks
+            if kind != "bags"
         ]
         counts = {**self.summariser.marker_counts, **{name: dict(each) for name, each in self.markers.items()}}
         self.summariser.marker_counts = {name: counts[name] for name in self.source.columns if counts.get(name)}

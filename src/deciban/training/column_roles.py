@@ -196,12 +196,8 @@ def rule_out_counts(columns: Sequence[Column], negative: Collection[str]) -> lis
 
     Any row may be held out, and no model of the other rows may take the column for counts.
     """
-    return [
-        replace(column, role="undecided", reason="numbers")
-        if column.role == "countable" and column.name in negative
-        else column
-        for column in columns
-    ]
+    wrong = [column for column in columns if column.role == "countable" and column.name in negative]
+    return [replace(each, role="undecided", reason="numbers") if each in wrong else each for each in columns]
 
 
 def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Column:
@@ -296,8 +292,7 @@ def _infer_from_texts(name: str, known: Any, categorical: bool = False) -> Colum
 def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     """Return a column of dates with all parts that they may have; where these are all rows, with those that vary."""
     when, written, are_times, note = read_dates(known, name, style)
-    has_hours = not pa.types.is_date(known.type)
-    parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 3 if has_hours else 2]
+    parts = ("hour",) if are_times else tuple(DATE_PARTS)[: 2 if pa.types.is_date(known.type) else 3]
     column = Column(name, "date", "", parts, format=written, note=note, is_open=True)
     if not style.is_complete:
         return replace(column, reason=add_note(f"{'times' if are_times else 'dates'}: by {', '.join(parts)}", note))
@@ -315,14 +310,11 @@ def decide_date_parts(layout: Layout, ledger: Ledger, spans: Mapping[str, tuple[
     block = layout.block_index("levels")
     tables = () if block is None else ledger.parts[block].tables()  # type: ignore[attr-defined]
     varying = {f.name for f, table in zip(layout.levels, tables) if np.count_nonzero(table.any(axis=0)) > 1}
-    return [
-        _choose_date_parts(
-            column, [f.part for f in column.features if f.name in varying], np.ptp(spans.get(column.name, (0.0, 0.0)))
-        )
-        if column.is_open
-        else column
-        for column in layout.columns
-    ]
+    columns = []
+    for column in layout.columns:
+        parts, span = [f.part for f in column.features if f.name in varying], spans.get(column.name, (0.0, 0.0))
+        columns.append(_choose_date_parts(column, parts, np.ptp(span)) if column.is_open else column)
+    return columns
 
 
 def _choose_date_parts(column: Column, varying: Collection[str | None], span: float) -> Column:
@@ -399,7 +391,8 @@ def _without_outliers(layout: Layout, ledger: Ledger, names: Sequence[str]) -> l
     n = np.broadcast_to(moments.weight, moments.mean.shape)
     bound = np.minimum(MAX_SQUARED_DEVIATION, MAX_SHARE_OF_SQUARES * n) * divide(moments.m2, n)
     owner = grid.owner
-    squares = (grid.middles - moments.mean[:, owner]) ** 2
+    low, high = grid.bounds
+    squares = (low / 2 + high / 2 - moments.mean[:, owner]) ** 2
     far = ((squares > bound[:, owner]) & (grid.table > 0)).any(axis=0)
     wild = np.bincount(owner, weights=far, minlength=len(names)) > 0
     return [name for name, out in zip(names, wild.tolist()) if not out]

@@ -145,8 +145,7 @@ def _compare_in_folds(
     found = compare_candidates(
         trained.task.target, calibrated, rows.codes, rows.weight, known, trained.model.classes, words
     )
-    fitted = zip(scored, (result.calibration for result in results))
-    guesses = [each.name for each, calibration in fitted if calibration is not None and calibration.is_constant]
+    guesses = [each.name for each, (by, *_) in zip(scored, results) if by is not None and by.is_constant]
     if not guesses:
         return found
     note = f"no better than guessing, so their probabilities are the class shares: {list_or_count(guesses)}"

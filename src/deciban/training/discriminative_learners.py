@@ -103,9 +103,8 @@ class TrainingRows:
         if decided:
             task, schema = replace(task, columns=self.model.columns), self.basis.schema
             rows = select_columns(rows, self.model.kept)
-        return list(ledgers_excluding_each(count_parts(task.options, task.layout, schema, rows, part, n_folds + 1)))[
-            :n_folds
-        ]
+        parts = count_parts(task.options, task.layout, schema, rows, part, n_folds + 1)
+        return list(ledgers_excluding_each(parts))[:n_folds]
 
     def exclude_fold(self, f: int) -> "TrainingRows":
         """Return the rows outside of a fold, with roles and bins that have seen no label of it."""

@@ -1,6 +1,5 @@
 """`evaluate`: exact cross-validation over all rows of a table, leave-one-out, or a model evaluated on other rows."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.errors import MAX_NAME_LENGTH, DecibanWarning, InputError, did_you_mean, warn_caller
+from deciban.errors import MAX_NAME_LENGTH, InputError, did_you_mean, warn_caller
 from deciban.formatting import clip_text, format_count
 from deciban.ledger import Ledger
 from deciban.metrics.calibration_fit import apply_fold_maps, check_method
@@ -103,9 +102,7 @@ def evaluate(
         if groups is not None or order is not None:
             raise InputError("groups and order are for folds; a model is scored on all rows. Hint: leave them out")
         if check_method(calibrate) is not None:
-            raise InputError(
-                "a model is evaluated as it is. Hint: leave calibrate out, or train(…, calibrate='auto')"
-            )
+            raise InputError("a model is evaluated as it is. Hint: omit calibrate, or train(…, calibrate='auto')")
         opened = hide_markers(model, open_source(source, sql, FileOptions.from_arguments(settings), spark))
         if distributed_base(opened) is not None:
             opened = fetch_sample(model, opened, weights, allow_missing_columns)
@@ -193,12 +190,11 @@ def _evaluate_model(
 ) -> Report:
     """Return the report on the labelled rows of a source, scored by a model that was trained before."""
     card, hasher = score_table(model, source, weights, model._scorer, allow_missing, progress)
-    card = card.in_effective_rows() if survey else card
-    report = card.report(model.classes, f"evaluated on {source.name}")
+    report = (card.in_effective_rows() if survey else card).report(model.classes, f"evaluated on {source.name}")
     share = estimate_learned_share(model, hasher)
     if share is not None:
         hint = f"Hint: --target {model.target} without --model (target={model.target!r}) cross-validates"
-        warnings.warn(f"{describe_learned_rows(share, report.rows)}. {hint}", DecibanWarning, stacklevel=3)
+        warn_caller(f"{describe_learned_rows(share, report.rows)}. {hint}")
     return replace(report, learned_share=share)
 
 
@@ -383,10 +379,8 @@ class RowsInMemory(fold_models.RefittableRows):
 
     def count_each(self, index: NDArray[np.intp]) -> Sequence[Ledger]:
         """Return the ledger of each of these rows."""
-        part, schema = np.arange(len(index), dtype=np.int32), self.trained.total.schema
-        return table_folds.count_parts(
-            self.trained.task.options, self.trained.task.layout, schema, self.rows[index], part, len(index)
-        )
+        task, schema, part = self.trained.task, self.trained.total.schema, np.arange(len(index), dtype=np.int32)
+        return table_folds.count_parts(task.options, task.layout, schema, self.rows[index], part, len(index))
 
     def score_each(self, index: NDArray[np.intp], ledgers: Iterator[Ledger]) -> Array:
         """Score each of these rows by the model of the ledger of all other rows, and report progress."""

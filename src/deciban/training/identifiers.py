@@ -73,6 +73,5 @@ def find_number_identifier(name: str, values: NDArray[Any], distinct: NDArray[An
 def _is_evenly_spread(values: NDArray[Any], low: float, high: float) -> bool:
     """Return whether sorted values may be drawn evenly between two numbers, by Kolmogorov and Smirnov's distance."""
     n = min(len(values), MAX_EVEN_SAMPLE)
-    return bool(
-        np.abs((values - low) / (high - low) - (np.arange(len(values)) + 0.5) / len(values)).max() < 1 / np.sqrt(n)
-    )
+    gaps = (values - low) / (high - low) - (np.arange(len(values)) + 0.5) / len(values)
+    return bool(np.abs(gaps).max() < 1 / np.sqrt(n))

@@ -58,10 +58,8 @@ def _score_without_row(model: Model, rows: Rows) -> Array:
     found = score_in_closed_form(naive, rows.parts, rows.codes, rows.weight, "log_posterior", threads)
     if found is not None and not found.needs_refit.any():
         return found.scores
-    fold, scores = (
-        StratifiedAssigner(EVALUATION_FOLDS).assign(rows.codes),
-        np.empty((len(rows.codes), len(model.classes))),
-    )
+    fold = StratifiedAssigner(EVALUATION_FOLDS).assign(rows.codes)
+    scores = np.empty((len(rows.codes), len(model.classes)))
     parts = count_parts(model.options, model._layout, model.ledger.schema, rows, fold, EVALUATION_FOLDS)
     for f in np.unique(fold).tolist():
         own, rest = np.flatnonzero(fold == f), model.ledger - parts[f]

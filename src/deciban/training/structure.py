@@ -83,12 +83,8 @@ def add_cells(
     n_cells = int(min(MAX_CELLS, affordable, max(MIN_CELLS, (weight.sum() / K) ** 0.5 / 2)))
     if n_cells < MIN_CELLS:
         return list(columns)
-    return [
-        replace(column, cells=_find_cells(column, head.column(column.name), n_cells, plain, weight))
-        if column in taken
-        else column
-        for column in columns
-    ]
+    cells = {each.name: _find_cells(each, head.column(each.name), n_cells, plain, weight) for each in taken}
+    return [replace(column, cells=cells.get(column.name, ())) for column in columns]
 
 
 def _can_have_cells(column: Column) -> bool:

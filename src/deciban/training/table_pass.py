@@ -5,13 +5,12 @@ A table on one machine is read here; one that lies on many machines is summarise
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deciban import engines
-from deciban.errors import DecibanWarning, InputError
+from deciban.errors import InputError, warn_caller
 from deciban.formatting import format_count
 from deciban.ledger import Ledger
 from deciban.model.columns import Layout
@@ -85,11 +84,9 @@ def _summarise_parts(task: Task, n_folds: int) -> TablePass:
     sample = _encode_sample(task, total, summary.sample, len(folds))
     if task.needs_rows and not summary.sample.is_complete:
         n, n_learned = format_count(len(summary.sample.keys)), format_count(summary.n_learned, "row")
-        warnings.warn(
+        warn_caller(
             f"learner={task.learner!r} was fitted on this machine to {n} of {n_learned}, drawn at random. "
-            f"Hint: learner='bayes' learns all rows where they lie",
-            DecibanWarning,
-            stacklevel=5,
+            f"Hint: learner='bayes' learns all rows where they lie"
         )
     return TablePass(total, folds, sample, summary.n_learned, summary.origin())
 

@@ -1,6 +1,5 @@
 """`train`: one pass over a table, the decision on roles, the model, its calibration and its held-out report."""
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Any
 from deciban import engines
 from deciban._typing import Array
 from deciban.docstrings import document
-from deciban.errors import DecibanWarning, InputError, list_names, warn_caller
+from deciban.errors import InputError, list_names, warn_caller
 from deciban.formatting import format_count
 from deciban.generative import GenerativeModel
 from deciban.ledger import Ledger
@@ -202,9 +201,8 @@ class Trained:
         """ln p(x, k) of each row of the sample by the model without its fold; None where no folds were kept."""
         if self.sample is None or len(self.folds) < 2:
             return None
-        return self.score_sample(
-            table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided, self.rest)
-        )
+        models = table_folds.learn_excluding_each(self.task, self.folds, self.sample, self.decided, self.rest)
+        return self.score_sample(models)
 
     def score_sample(self, models: Iterable[table_folds.FoldModel | None]) -> TableFoldScores:
         """Return ln p(x, k) of each row of the sample by the model without its fold, of these models."""
@@ -369,11 +367,9 @@ def _add_held_out_results(trained: Trained, method: str | None, judge: bool) -> 
     scored, model = trained.sample_scores, trained.model
     if scored is None:
         if method is not None and method != "auto":
-            warnings.warn(
+            warn_caller(
                 "the model is not calibrated: so many classes and levels are too much for the ledgers of ten folds. "
-                "Hint: fewer classes, or a smaller most_levels",
-                DecibanWarning,
-                stacklevel=4,
+                "Hint: fewer classes, or a smaller most_levels"
             )
         return
     calibration, log_posterior, _ = scored.calibrate(method, model.options.prior, model._scorer.solved.log_prior)

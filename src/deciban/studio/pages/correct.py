@@ -92,9 +92,8 @@ def _apply(workspace: Workspace, row: int, label: str | None, shown_version: str
         workspace.start_job("Fitting the model again", refit, workspace.need_data().n_rows)
         return
     is_changed = is_changed_by_row(workspace)
-    dropped = (
-        ", whose calibration is that of the rows before" if is_changed and workspace.need_model().calibration else ""
-    )
+    is_calibrated = is_changed and workspace.need_model().calibration
+    dropped = ", whose calibration is that of the rows before" if is_calibrated else ""
     correct_label(workspace, row, label, version)
     workspace.notice = f"{done} {f'The row was changed in the model{dropped}.' if is_changed else REFITTED}"
 
