@@ -25,6 +25,9 @@ LONG_TRUTHS: Final = _by_spelling(*WORDS.values())
 TRUTHS: Final = _by_spelling(*(WORDS[truth] + SHORT_WORDS[truth] for truth in WORDS))
 """The spellings of a truth value, letters and digits too, by each of them."""
 
+ZEROS: Final = ("0", "0.0", "-0", "-0.0")
+"""The spellings of 0, whose sign is no difference."""
+
 WHOLE_NUMBER = re.compile(r"-?[0-9]+(\.0)?", re.ASCII)
 
 
@@ -40,7 +43,7 @@ def list_spellings(text: str, flag: bool) -> Sequence[str]:
     (('7', '7.0'), ('false', 'False', 'FALSE', 'no', 'No', 'NO'), ('a',))
     """
     stem = text.removesuffix(".0")
-    own = (stem, f"{stem}.0") if WHOLE_NUMBER.fullmatch(text) else (text,)
+    own = ZEROS if text in ZEROS else (stem, f"{stem}.0") if WHOLE_NUMBER.fullmatch(text) else (text,)
     return (TRUTHS if flag else LONG_TRUTHS).get(text, own)
 
 

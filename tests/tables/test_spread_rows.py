@@ -1,6 +1,7 @@
 """Roles are inferred from rows of many places of a table: what its first 20 480 rows show does not decide."""
 
 import sqlite3
+import warnings
 from contextlib import closing
 
 import duckdb
@@ -101,3 +102,20 @@ def test_few_large_row_groups_are_read_from_their_beginnings(tmp_path):
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "t.parquet", row_group_size=N)
     rows = read_spread(open_source(tmp_path / "t.parquet"), HEAD_ROWS)
     assert rows["x"].to_pylist() == COLUMNS["constant"][: HEAD_ROWS // 4].tolist() * 4
+
+
+@pytest.mark.parametrize("n", [30_000, 60_000, 81_000])
+def test_a_table_of_a_database_has_the_roles_of_a_frame(n):
+    """A sensor that begins late, and a column without values."""
+    x = np.random.default_rng(0).normal(size=n)
+    late = np.where(np.arange(n) >= n * 3 // 4, x, np.nan)
+    frame = pd.DataFrame({"x": x, "late": late, "empty": None, "y": np.where(x > 0, "p", "q")}).convert_dtypes()
+    connection = duckdb.connect()
+    connection.execute("create table t as select * from frame")
+    for source, given in ((frame, {}), (connection, {"table": "t"})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # "0 values of column 'empty' left out"
+            model = deciban.train(source, target="y", judge=False, numbers="number", **given)
+        reasons = {column.name: column.reason for column in model.columns}
+        assert model.roles == {"x": "number", "late": "number", "empty": "skip"}
+        assert reasons["empty"].startswith("no value in")

@@ -273,3 +273,14 @@ def test_a_row_of_weight_0_is_absent_from_the_choice_of_roles():
     assert model.roles == whole.roles
     rows = table[["x"]]
     np.testing.assert_allclose(model.predict_proba(rows), whole.predict_proba(rows), rtol=1e-12)
+
+
+def test_labels_of_rows_of_weight_0_are_no_classes():
+    table = pd.DataFrame({"x": np.arange(600.0) % 7, "y": ["p", "q"] * 150 + [f"v{i}" for i in range(300)]})
+    assert learn(table.assign(w=[1] * 300 + [0] * 300), weights="w").classes == ("p", "q")
+
+
+@pytest.mark.parametrize("argument", ["weights", "survey_weights"])
+def test_a_column_of_weights_that_is_not_there_is_named(argument):
+    with pytest.raises(InputError, match="no column 'nope' for the weights"):
+        learn(PLAIN, **{argument: "nope"})

@@ -242,7 +242,8 @@ class OnnxWriter:
         """Return the number of each level, and these numbers for unseen and missing ones, rows × 1."""
         g, x = self.graph, self.inputs[name]
         if not numeric:
-            spelt = {text: v for v, level in enumerate(levels) for text in spell_level(level, levels)}
+            known = dict.fromkeys(levels)
+            spelt = {text: v for v, level in enumerate(levels) for text in spell_level(level, known)}
             codes = spelt | dict.fromkeys(["", *self.document["markers"]], missing)
             codes |= {EMPTY_LEVEL: spelt.get("", unseen)}
             keys, values = list(codes), list(codes.values())

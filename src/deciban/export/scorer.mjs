@@ -20,7 +20,8 @@ function findLevel(x, levels, flag) { // the level that a value stands for: its 
   const text = String(x), stem = /^-?[0-9]+(\.0)?$/.test(text) ? text.replace(/\.0$/, "") : null;
   if (levels.has(text)) return text;
   const words = (flag ? TRUTHS : LONG_TRUTHS).find((each) => each.includes(text));
-  const known = (words ?? (stem === null ? [] : [stem, `${stem}.0`])).filter((each) => levels.has(each));
+  const zeros = ["0", "0.0", "-0", "-0.0"];
+  const known = (words ?? (zeros.includes(text) ? zeros : stem === null ? [] : [stem, `${stem}.0`])).filter((each) => levels.has(each));
   return new Set(known).size === 1 ? known[0] : text;
 }
 const split = (level) => level.split(" & ").map((part) => part.replace(/\\(.)/gs, "$1"));

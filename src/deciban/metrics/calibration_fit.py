@@ -231,21 +231,24 @@ def fit_isotonic(
     K, counted = L.shape[1], weight > 0
     L, truth, weight = L[counted], truth[counted], weight[counted]
     classes = [1] if K == 2 else range(K)
-    curves = [_fit_isotonic_curve(clip_log_odds(L, k), truth == k, weight) for k in classes]
+    prior = np.bincount(truth, weight, K) / weight.sum() if log_prior is None else np.exp(log_prior)
+    curves = [_fit_isotonic_curve(clip_log_odds(L, k), truth == k, weight, prior[k]) for k in classes]
     start = np.cumsum([0, *(len(claimed) for claimed, _ in curves)]).astype(np.int64)
     return Isotonic(start, *(np.concatenate(values) for values in zip(*curves)))
 
 
-def _fit_isotonic_curve(x: Array, hit: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:
-    """Return the knots of an increasing line: the claimed log-odds, and the log-odds of hits in each pool of them."""
+def _fit_isotonic_curve(x: Array, hit: NDArray[np.bool_], weight: Array, prior: float) -> tuple[Array, Array]:
+    """Return the knots of an increasing line: the claimed log-odds, and the log-odds of hits in each pool of them.
+
+    `prior` is the share of the class among the prior rows at both ends.
+    """
     from scipy.optimize import isotonic_regression
 
     at, where = np.unique(x, return_inverse=True)
     rows, hits = (np.bincount(where, weights=w, minlength=len(at)) for w in (weight, weight * hit))
-    prior_hits = ISOTONIC_END_ROWS * hits.sum() / rows.sum()
     for end in (0, -1):
         rows[end] += ISOTONIC_END_ROWS
-        hits[end] += prior_hits
+        hits[end] += ISOTONIC_END_ROWS * prior
     share = isotonic_regression(np.clip(hits / rows, 0.0, 1.0), weights=rows).x
     ends = np.diff(share, prepend=-1.0) > 0, np.diff(share, append=2.0) > 0
     kept = np.flatnonzero(ends[0] | ends[1])

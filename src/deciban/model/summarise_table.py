@@ -132,7 +132,7 @@ class TableSummariser:
                 progress(self.n_read)
             yield rows
         self.marker_counts = source.all_counts() if isinstance(source, WithoutMarkers) else {}
-        for name, n in self.late_values.items():
+        for name, n in (+self.late_values).items():
             warn_caller(
                 f"{format_count(n, 'value')} of column {name!r} left out: it has none among the rows by which roles "
                 f"are inferred. Hint: {role_hint(name, 'ROLE')}"

@@ -191,18 +191,18 @@ class Calibration:
     def carry(self, names: Sequence[Any], classes: Sequence[Any], log_prior: Array) -> Calibration:
         """Return the calibration of a model of the classes `names` for one of others, as one of the rows of then.
 
-        A class that comes later, or that had no prior, has no bias, and its own prior, ln π of `log_prior`.
+        A class that comes later, or that had no prior, has no bias. Its ln π is the least of the others, not
+        that of the rows of now: the order in which models are added makes no difference.
         """
         place = np.array([names.index(label) if label in names else -1 for label in classes])
         old = np.where(place < 0, -np.inf, self.log_prior[place])
-        is_new = np.isneginf(old) & ~np.isneginf(log_prior)
-        rest = np.log1p(-min(np.exp(log_prior[is_new]).sum(), 1 - 1e-9))
+        is_new, least = np.isneginf(old) & ~np.isneginf(log_prior), np.min(old[~np.isneginf(old)], initial=0.0)
         moved: CalibrationMap = self.map
         if isinstance(moved, Platt):
             moved = Platt(moved.slope, np.where(is_new, 0.0, moved.bias[place]))
         elif isinstance(moved, Isotonic):
             moved = moved.choose(place)
-        return replace(self, map=moved, log_prior=np.where(is_new, log_prior, old + rest), is_former=True)
+        return replace(self, map=moved, log_prior=np.where(is_new, least, old), is_former=True)
 
     def __str__(self) -> str:
         then = "; fitted with the rows of then, before the model changed" if self.is_former else ""

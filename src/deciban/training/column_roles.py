@@ -313,7 +313,8 @@ def decide_date_parts(layout: Layout, ledger: Ledger, spans: Mapping[str, tuple[
     columns = []
     for column in layout.columns:
         parts, span = [f.part for f in column.features if f.name in varying], spans.get(column.name, (0.0, 0.0))
-        columns.append(_choose_date_parts(column, parts, np.ptp(span)) if column.is_open else column)
+        is_date = column.is_open and column.role == "date"
+        columns.append(_choose_date_parts(column, parts, np.ptp(span)) if is_date else replace(column, is_open=False))
     return columns
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from deciban import engines
 from deciban._typing import Array
-from deciban.errors import InputError
+from deciban.errors import InputError, list_names, warn_caller
 from deciban.generative import GenerativeModel
 from deciban.metrics.calibration_fit import calibrate, check_method
 from deciban.model.model import Model
@@ -37,9 +37,12 @@ def recalibrate(model: Model, source: Source, method: str, learned: bool, progre
             f"the model has learned rows of {source.name}, by which its probabilities look better than they are. "
             f"Hint: other rows, or --learned (learned=True), which scores each row by the model without it"
         )
-    if card.score_sample is None:
+    if card.score_sample is None or not (card.score_sample.rows.truth >= 0).any():
         raise InputError(f"{source.name} has no row of a known class to calibrate by")
     rows, K = card.score_sample.rows, len(model.classes)
+    absent = [str(label) for k, label in enumerate(model.classes) if k not in rows.truth]
+    if absent:
+        warn_caller(f"no row to calibrate by has the class {list_names(absent)}, which may become improbable")
     fold, shares = StratifiedAssigner(EVALUATION_FOLDS).assign(rows.truth), model.options.prior.fixed_shares(K)
     L = np.asarray(rows.log_posterior, dtype=np.float64)
     found = calibrate(method, L, rows.truth, rows.weight, fold, scorer.solved.log_prior, shares)

@@ -76,6 +76,7 @@ def add_cells(
     d = len(taken)
     if d < 2:
         return list(columns)
+    head = head.select([target, *(column.name for column in taken)])  # Arrow cannot filter some nested values
     head, weight = head.filter(pa.array(weight > 0)), weight[weight > 0]
     weight = round_effective(effective_weights(weight)) if is_survey else weight
     K = max(len(head.column(target).unique()), 1)

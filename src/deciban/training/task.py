@@ -187,11 +187,16 @@ def plan(
     if structure == "auto" and like is None and is_database_table(opened):
         structure, skips_pairs = "naive", True  # pairs of columns are counted row by row
     target = find_column(opened, target, "target")
+    weights = None if weights is None else find_column(opened, weights, "weights")
     if not isinstance(opened, (TextLines, DocumentFiles)):
         opened = WithoutMarkers(opened, options.markers, {target: [format_label(label) for label in classes or ()]})
     needs_head = structure != "naive" or _needs_first_rows(opened, [target, weights, *unlearned], roles, like)
     head = read_spread(opened, HEAD_ROWS if needs_head else 0)
-    _check_labels(head, target)
+    plain = get_plain_format(opened)
+    weight = weigh_first_rows(head, target, weights, plain)
+    labels = head.select([target])
+    learned = labels.filter(pa.array(weight > 0)) if weight.any() else labels
+    _check_labels(learned, target)
     if like is not None:
         found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
         columns: Sequence[Column] = [column for column in found if column.name not in unlearned]
@@ -199,8 +204,6 @@ def plan(
         structure = _resolve_structure_like(like, columns, structure, learner, argument)
     else:
         leave_out = [target, *([weights] if weights else []), *unlearned]
-        plain = get_plain_format(opened)
-        weight = weigh_first_rows(head, target, weights, plain)
         inferred = _infer_columns(opened, head, leave_out, roles, numbers, reading.dates, weight > 0)
         columns = join_columns(inferred, blocks, roles)
         check_covariance(options.covariance, columns)
@@ -210,7 +213,7 @@ def plan(
     if dependence == "pairs" and not any(column.cells for column in columns):
         dependence = "forest"  # no pairs are counted: the options are those of any model of independent columns
     options = replace(options, dependence=dependence, survey_weights=survey_weights is not None)
-    target_type = _find_target_type(opened, head, target)
+    target_type = _find_target_type(opened, learned, target)
     return Task(
         opened, target, columns, options, weights, classes, prior, target_type, learner, penalty, structure, seconds,
         skips_pairs,

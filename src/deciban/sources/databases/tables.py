@@ -108,7 +108,7 @@ class DatabaseTable:
             return self.head(n)
         exp, run = import_sqlglot(), n // N_PLACES
         n_rows = self.driver.read(self.select({"n": exp.Count(this=exp.Star())})).column("n")[0].as_py()
-        step = max(1, n_rows // (2 * n)) * run
+        step = max(1, -(-n_rows // (2 * n))) * run
         try:
             rows = self.filter(exp.condition(f"rowid % {step} < {run}")).head(2 * n)
         except InputError:  # a table without such numbers
