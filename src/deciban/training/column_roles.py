@@ -26,6 +26,7 @@ from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
 from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part
+from deciban.sources.arrow_texts import replace_nulls
 from deciban.sources.arrow_types import is_text
 from deciban.sources.date_formats import DateOrder, infer_date_format
 from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
@@ -229,7 +230,7 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
     if is_number:
         levels = levels and not types.is_duration(kind)
         numbers = known.cast(pa.int64()) if types.is_duration(kind) else known
-        doubles = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        doubles = replace_nulls(numbers.cast(pa.float64(), safe=False), np.nan)
         return _infer_from_numbers(name, doubles, levels)
     return _infer_from_strings(name, known.cast(pa.string()), style, levels)
 

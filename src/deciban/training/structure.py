@@ -21,6 +21,7 @@ from deciban.ledger.statistic import round_effective
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.arrow_texts import to_mask
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.number_formats import PLAIN, NumberFormat
 from deciban.training.cell_styles import parse_cells
@@ -57,7 +58,7 @@ def weigh_first_rows(head: Any, target: str, weights: str | None, plain: NumberF
 
     `plain` is the format of texts that are numbers and have no other.
     """
-    weight = head.column(target).is_valid().to_numpy().astype(np.float64)
+    weight = to_mask(head.column(target).is_valid().combine_chunks()).astype(np.float64)
     if weights is None:
         return weight
     given = to_numbers(parse_cells(head.column(weights), Column(weights, "number"), plain), weights)
