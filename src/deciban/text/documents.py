@@ -121,7 +121,7 @@ class Documents:
     def missing(self) -> NDArray[np.bool_] | None:
         """Which documents are missing; None where none is."""
         if self._texts is None:
-            is_missing = to_mask(self._array.is_null()) if self._array.null_count else ()
+            is_missing: Any = to_mask(self._array.is_null()) if self._array.null_count else ()
         else:
             is_missing = [text is None for text in self._texts] if None in self._texts else ()
         return np.asarray(is_missing, dtype=np.bool_) if len(is_missing) else None
