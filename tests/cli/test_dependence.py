@@ -65,18 +65,13 @@ def test_a_date_is_skipped_where_all_its_parts_repeat_others(tmp_path):
     command = next_command(tmp_path / "t.csv", "--as", "last day=date")
     assert command[3:] == ["--target", "class", "--as", "last day=skip", "--structure", "naive"]
     done(*command[1:])
-    assert (
-        "has 0 besides 'class'"
-        in call(
-            "dependence", short(tmp_path / "short.csv"), "--target", "class", "--as", "a=date", "--as", "b=date"
-        ).stderr
-    )  # one day has no part that varies
 
 
-def short(path):
-    """Return a table of two dates that are the same in all rows."""
-    path.write_text("\n".join(["a,b,class", *(f"2024-01-01,2024-01-01,{'xy'[i % 2]}" for i in range(20))]))
-    return path
+def test_dates_without_a_part_that_varies_are_no_features(tmp_path):
+    rows = [f"2024-01-01,2024-01-01,{'xy'[i % 2]}" for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,class", *rows]))
+    dates = ("--as", "a=date", "--as", "b=date")
+    assert "has 0 besides 'class'" in call("dependence", tmp_path / "t.csv", "--target", "class", *dates).stderr
 
 
 def test_the_figures_as_json(table):
