@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 
 import pytest
@@ -20,7 +21,8 @@ def tennis(tmp_path_factory):
     (folder / "tennis.csv").write_bytes(done("example", "tennis").stdout_bytes)
     (folder / "day.csv").write_text(DAY)
     for name, alpha in (("plain", "0"), ("smooth", "1")):
-        done("train", folder / "tennis.csv", "--target", "play", "--alpha", alpha, "-o", folder / f"{name}.deciban")
+        how = ["--target", "play", "--alpha", alpha, "--calibrate", "none"]
+        done("train", folder / "tennis.csv", *how, "-o", folder / f"{name}.deciban")
     return folder
 
 
@@ -70,7 +72,7 @@ def test_evidence_has_column_value_and_decibans(clinic):
         "column": "temperature", "value": 38.7,
     }  # fmt: skip
     assert entries["cough = productive"]["value"] == "productive"
-    assert entries["seen.month = 08"]["column"] == "seen.month"
+    assert entries["seen.weekday = Sat"]["column"] == "seen.weekday"
     assert entries["prior"]["column"] is entries["prior"]["value"] is None
     assert sum(entry["decibans"] for entry in row["evidence"]) == pytest.approx(row["total"])
 
@@ -85,10 +87,15 @@ def test_densities_bins_and_rates_are_written_out(clinic):
 
 def test_the_rest_is_one_factor(clinic):
     shown = done("explain", clinic, NEW, "--row", "2", "--work", "--most", "2").stdout
-    assert "7 more" in shown or "8 more" in shown
+    n_evidence = len(json.loads(done("explain", clinic, NEW, "--row", "2", "--json").stdout)[0]["evidence"])
+    assert f"{n_evidence - 3} more" in shown  # the prior and two columns are shown
     (row,) = json.loads(done("explain", clinic, NEW, "--row", "2", "--work", "--most", "2", "--json").stdout)
-    assert [each["probability"] for each in row["work"]["classes"]] == pytest.approx(
-        [each["predicted"] for each in row["work"]["classes"]]
+    work, slope = row["work"]["classes"], deciban.load(clinic).calibration.map.slope
+    evidence = [math.prod(factor["factor"] for factor in each["factors"][1:]) ** slope for each in work]
+    tempered = [each["factors"][0]["factor"] * p for each, p in zip(work, evidence)]
+    assert [each["predicted"] for each in work] == pytest.approx([p / sum(tempered) for p in tempered])
+    assert [each["product"] for each in work] == pytest.approx(
+        [math.prod(factor["factor"] for factor in each["factors"]) for each in work]
     )
 
 

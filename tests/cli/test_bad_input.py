@@ -456,8 +456,9 @@ def test_warnings_of_commands_have_no_python(tmp_path):
     model = tmp_path / "m.deciban"
     done("train", PATIENTS, "--target", "diagnosis", "--calibrate", "platt", "-o", model)
     warning = done("add", model, PATIENTS).stderr
-    assert "Hint: train on all rows" in warning
-    assert "(..." not in warning
+    assert "calibration kept: " in warning
+    assert "fitted with the rows of then" in warning
+    assert not re.search(r"\w=['\[{]|\w=\w+[.)]|\(…|\(\.\.\.|[{\[]'", warning), warning
 
 
 def test_the_name_of_a_folder_is_no_file_to_write(tmp_path):

@@ -317,12 +317,15 @@ def test_commands_that_change_a_model_at_once_lose_nothing(tmp_path, model):
 
 def test_diff_names_what_differs_and_nothing_else(tmp_path, model):
     other = tmp_path / "other.deciban"
-    more = ["--as", "age=category", "--alpha", "2", "--prior", "uniform", "--no-judge"]
+    more = ["--as", "age=category", "--alpha", "2", "--prior", "uniform", "--calibrate", "none"]
     done("train", PATIENTS, "--target", "diagnosis", *more, "-o", other)
     found = json.loads(done("diff", model, other, "--json").stdout)
     assert found["same"] is False
     assert found["roles"] == {"age": [deciban.load(model).roles["age"], "category"]}
-    assert found["options"] == {"alpha": [1.0, 2.0], "prior": ["empirical", "uniform"]}
+    map_of_model = str(deciban.load(model).calibration)
+    assert found["options"] == {
+        "alpha": ["auto", 2.0], "prior": ["empirical", "uniform"], "calibration": [map_of_model, None],
+    }  # fmt: skip
     assert found["priors"]["flu"][1] == pytest.approx(1 / 3)
     assert found["class_rows"] == {}
     assert json.loads(done("diff", model, model, "--json").stdout)["same"] is True
@@ -347,7 +350,7 @@ def test_inspect_shows_classes_assumptions_and_every_column(model):
     for words in ("cold", "alpha", "days_ill", "every value is different", "Evidence by class", "favours"):
         assert words in shown
     assert [column["name"] for column in facts["columns"]] == HEADER.split(",")[:-1]
-    assert facts["options"]["alpha"] == 1.0
+    assert facts["options"]["alpha"] == "auto"
     assert facts["weight"] == 397
 
 

@@ -54,12 +54,24 @@ def test_the_command_to_try_has_the_options_that_were_given_and_reads_the_same_d
 
 
 def test_a_date_is_skipped_where_all_its_parts_repeat_others(tmp_path):
-    days = np.datetime64("2024-01-01") + np.arange(600) % 360
+    days = np.datetime64("2024-01-01") + np.arange(600)
     rows = [f"{day},{day},{label}" for day, label in zip(days, np.random.default_rng(0).choice(["a", "b"], 600))]
     (tmp_path / "t.csv").write_text("\n".join(["first day,last day,class", *rows]))
+    found = json.loads(
+        done("dependence", tmp_path / "t.csv", "--target", "class", "--as", "last day=date", "--json").stdout
+    )
+    parts = [f"{day}.{part}" for day in ("first day", "last day") for part in ("month", "weekday")]
+    assert [feature["feature"] for feature in found["features"]] == parts  # as in training: all have one hour
     command = next_command(tmp_path / "t.csv", "--as", "last day=date")
     assert command[3:] == ["--target", "class", "--as", "last day=skip", "--structure", "naive"]
     done(*command[1:])
+
+
+def test_dates_without_a_part_that_varies_are_no_features(tmp_path):
+    rows = [f"2024-01-01,2024-01-01,{'xy'[i % 2]}" for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,class", *rows]))
+    dates = ("--as", "a=date", "--as", "b=date")
+    assert "has 0 besides 'class'" in call("dependence", tmp_path / "t.csv", "--target", "class", *dates).stderr
 
 
 def test_the_figures_as_json(table):

@@ -89,11 +89,11 @@ def test_help_ends_with_an_example_that_could_be_typed(name):
     assert examples
     for line in examples:
         line = re.sub(r"^ {4}([A-Z_]+=\S+ )?", "", line)
-        assert f"{line} ".startswith(f"deciban {name} ")
-        called = " ".join(line.split()[1:3]) if name in WITHIN else name
+        called = max([each for each in NAMES if f"{line} ".startswith(f"deciban {each} ")], key=len)
         for option in re.findall(r"(?<=\s)--?[\w-]+(?=\s|$)", line):
             known = [spelling for o in make_guide.find_options(called) for spelling in o.spellings]
             assert option in known or option == "-", (line, option)
+    assert f"{line} ".startswith(f"deciban {name} ")  # what comes before may be other commands, which it needs
 
 
 def test_the_list_of_commands_fits_on_a_screen():

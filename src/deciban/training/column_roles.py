@@ -26,6 +26,7 @@ from deciban.model.columns import OPEN_ROLES, ROLES, Column, Layout, Role
 from deciban.model.model_options import Options
 from deciban.scores import DECIBAN
 from deciban.sources.arrow_cells import DATE_PARTS, extract_date_part
+from deciban.sources.arrow_texts import from_mask, replace_nulls
 from deciban.sources.arrow_types import is_text
 from deciban.sources.date_formats import DateOrder, infer_date_format
 from deciban.sources.document_files import FILE, TEXT, DocumentFiles, TextLines
@@ -108,8 +109,10 @@ def infer_roles(
     _check_given_roles(given, source, leave_out)
     style = CellStyle.of(source, dates, is_complete=head.num_rows < HEAD_ROWS)
     columns = []
-    some = is_learned is not None and is_learned.any() and not is_learned.all()
-    first = [_select_rows(column, pa.array(is_learned) if some else None) for column in head.columns]
+    wanted = None
+    if is_learned is not None and is_learned.any() and not is_learned.all():
+        wanted = from_mask(is_learned)
+    first = [_select_rows(column, wanted) for column in head.columns]
     for name, values in zip(source.columns, first):
         if name in leave_out:
             continue
@@ -225,7 +228,7 @@ def _infer_column(name: str, values: Any, style: CellStyle, levels: bool) -> Col
     if is_number:
         levels = levels and not types.is_duration(kind)
         numbers = known.cast(pa.int64()) if types.is_duration(kind) else known
-        doubles = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        doubles = replace_nulls(numbers.cast(pa.float64(), safe=False), np.nan)
         return _infer_from_numbers(name, doubles, levels)
     return _infer_from_strings(name, known.cast(pa.string()), style, levels)
 
@@ -297,7 +300,7 @@ def _infer_from_dates(name: str, known: Any, style: CellStyle) -> Column:
     if not style.is_complete:
         return replace(column, reason=add_note(f"{'times' if are_times else 'dates'}: by {', '.join(parts)}", note))
     ends = pc.min_max(when.cast(pa.int64()))
-    varying = [part for part in parts if len(pc.unique(extract_date_part(when, part, name))) > 1]
+    varying = [part for part in parts if len(np.unique(extract_date_part(when, part, name))) > 1]
     return _choose_date_parts(column, varying, ends["max"].as_py() - ends["min"].as_py())
 
 

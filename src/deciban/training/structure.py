@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deciban._lazy import pa
 from deciban._typing import Array
 from deciban.errors import InputError
 from deciban.ledger.statistic import round_effective
 from deciban.metrics.intervals import bounded_losses, effective_weights, paired_mean
 from deciban.model.columns import Column
 from deciban.sources.arrow_cells import LevelEncoder, to_numbers
+from deciban.sources.arrow_texts import from_mask, to_mask
 from deciban.sources.document_files import EVALUATION_FOLDS
 from deciban.sources.number_formats import PLAIN, NumberFormat
 from deciban.training.cell_styles import parse_cells
@@ -57,7 +57,7 @@ def weigh_first_rows(head: Any, target: str, weights: str | None, plain: NumberF
 
     `plain` is the format of texts that are numbers and have no other.
     """
-    weight = head.column(target).is_valid().to_numpy().astype(np.float64)
+    weight = to_mask(head.column(target).is_valid().combine_chunks()).astype(np.float64)
     if weights is None:
         return weight
     given = to_numbers(parse_cells(head.column(weights), Column(weights, "number"), plain), weights)
@@ -77,7 +77,7 @@ def add_cells(
     if d < 2:
         return list(columns)
     head = head.select([target, *(column.name for column in taken)])  # Arrow cannot filter some nested values
-    head, weight = head.filter(pa.array(weight > 0)), weight[weight > 0]
+    head, weight = head.filter(from_mask(weight > 0)), weight[weight > 0]
     weight = round_effective(effective_weights(weight)) if is_survey else weight
     K = max(len(head.column(target).unique()), 1)
     affordable = (MAX_COUNTED_CELLS / (K * EVALUATION_FOLDS * d * (d - 1) / 2)) ** 0.5

@@ -32,6 +32,7 @@ from deciban.metrics.scorecard import Scorecard
 from deciban.model.summarise_table import Progress
 from deciban.sources.arrow_cells import LevelEncoder
 from deciban.sources.source import READING_PARAMETERS, ColumnReading, SourceView, role_hint
+from deciban.training.column_roles import decide_date_parts
 from deciban.training.table_folds import learn_up_to
 from deciban.training.table_rows import Reservoir, read_labelled_batches, to_effective_rows
 from deciban.training.task import TABLE_PARAMETERS, Task, check_fold_settings, plan
@@ -323,8 +324,8 @@ def dependence(
     return Dependence.of(sample, task.target, used_roles, n_learned)
 
 
-def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[str], int]:
-    """Return a sample of the rows, the role of each feature in table order, and the number of rows with a class."""
+def _count_features(task: Task) -> int:
+    """Return the number of features; InputError where these have no pairs, or too many."""
     d = len(task.layout.features_by_block())
     if not 2 <= d <= MAX_DEPENDENCE_FEATURES:
         raise InputError(
@@ -332,6 +333,12 @@ def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[st
             f"besides {task.target!r} that are not texts. "
             f"Hint: give columns roles, {role_hint('COLUMN', 'category')} or skip"
         )
+    return d
+
+
+def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[str], int]:
+    """Return a sample of the rows, the role of each feature in table order, and the number of rows with a class."""
+    d = _count_features(task)
     summariser, reservoir = task.summariser(1), Reservoir(d, task.source.n_rows)
     reservoir.capacity = min(reservoir.capacity, max(1, MAX_COUNTED_PAIRS // (d * (d - 1) // 2)))
     for batch in summariser.read(task.source, progress):
@@ -349,6 +356,8 @@ def _read_sample(task: Task, progress: Progress | None) -> tuple[Sample, list[st
         for (kind, features), columns in zip(task.layout.blocks, rows.columns)
         for feature, column in zip(features, columns)
     }
+    task = replace(task, columns=decide_date_parts(task.layout, total, summariser.extremes.ranges()))
+    _count_features(task)
     chosen = [found[feature.name] for feature in task.layout.features_in_table_order()]
     codes = rows.codes.astype(np.int64)
     sample = Sample([feature for feature, _ in chosen], codes, rows.weight, len(summariser.classes))

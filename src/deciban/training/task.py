@@ -19,6 +19,7 @@ from deciban.model.model_options import Dependence, Options
 from deciban.model.output_frames import INTEGER
 from deciban.model.summarise_table import FoldAssigner, TableSummariser
 from deciban.sources.arrow_cells import format_label
+from deciban.sources.arrow_texts import from_mask
 from deciban.sources.arrow_types import is_text
 from deciban.sources.document_files import DocumentFiles, TextLines
 from deciban.sources.markers import MISSING_MARKERS, WithoutMarkers
@@ -195,7 +196,7 @@ def plan(
     plain = get_plain_format(opened)
     weight = weigh_first_rows(head, target, weights, plain)
     labels = head.select([target])
-    learned = labels.filter(pa.array(weight > 0)) if weight.any() else labels
+    learned = labels.filter(from_mask(weight > 0)) if weight.any() else labels
     _check_labels(learned, target)
     if like is not None:
         found = _take_columns_like(like, target, roles or blocks, numbers, has_words)
