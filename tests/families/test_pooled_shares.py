@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
+from scipy.special import digamma
 
 from deciban.families.binned import Binned
 from deciban.families.level_families import Categorical
@@ -57,6 +59,26 @@ def test_m_has_the_highest_marginal_likelihood(seed):
     found = float(fit_pooling(part, p, weight[:, None])[0])
     assert height(found) == pytest.approx(max(map(height, np.geomspace(1e-2, 1e6, 400))), abs=1e-2)
     assert height(found) >= max(height(found * 1.1), height(found / 1.1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_m_is_the_root_of_the_derivative_of_few_rows_with_weights_too(seed):
+    rng = np.random.default_rng(seed)
+    counts = [rng.uniform(0, 8, (3, v)) * np.vstack([np.ones(v), rng.random((2, v)) < 0.8]) for v in (7, 4)]
+    part = Levels(np.hstack(counts), np.array([0, 7, 11]))
+    pooled = np.concatenate([table.sum(axis=0) / table.sum() for table in counts])
+    weight = np.column_stack([1 - table.sum(axis=1) / table.sum() for table in counts])
+    for j, (table, found) in enumerate(zip(counts, fit_pooling(part, pooled, weight))):
+        p = table.sum(axis=0) / table.sum()
+
+        def slope(log_m, table=table, p=p, w=weight[:, j]):
+            m = np.exp(log_m)
+            levels = (p * (digamma(table + m * p) - digamma(m * p))).sum(axis=1)
+            return w @ (levels - digamma(m + table.sum(axis=1)) + digamma(m))
+
+        low, high = np.log(1e-2), np.log(1e6)
+        expected = brentq(slope, low, high, xtol=1e-12) if slope(low) > 0 > slope(high) else high
+        assert np.log(found) == pytest.approx(expected, abs=1e-5)
 
 
 @given(st.integers(0, 10_000), st.sampled_from([(400, 30), (50, 50), (5, 2000)]))

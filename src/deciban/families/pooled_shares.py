@@ -86,27 +86,33 @@ def fit_pooling(part: Levels, pooled: Array, class_weight: Array) -> Array:
 
 def _count_draws(m: Array, n: Array) -> Array:
     """Return Σ_i 1/(m + i), i from 0 to n − 1, the derivative of ln Γ(m + n)/Γ(m) by m: ψ(m + n) − ψ(m)."""
-    return _digamma(m + n) - _digamma(m)
+    return np.asarray(np.log1p(n / (m + 8.0)) + _digamma_less_log(m + n) - _digamma_less_log(m))
 
 
-def _digamma(x: Array) -> Array:
-    """Return ψ(x), x > 0, to ten digits: by its series at x + 8. (Importing SciPy takes as long as a small table.)"""
+def _digamma_less_log(x: Array) -> Array:
+    """Return ψ(x) − ln(x + 8), x > 0, to ten digits: by the series of ψ at x + 8. (Importing SciPy takes as long as a
+    small table.)
+    """
     steps, y = np.zeros_like(x), x + 8.0
     for i in range(8):
         steps += 1 / (x + i)
     z = (1 / y) ** 2
-    return np.asarray(np.log(y) - 0.5 / y - z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z / 240))) - steps)
+    return np.asarray(-0.5 / y - z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z / 240))) - steps)
 
 
 def _find_roots(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Return where a function of each element falls to 0, by regula falsi (Illinois); else the nearer end."""
+    """Return where a function of each element falls to 0, by regula falsi (Illinois); else the nearer end.
+
+    Each third step halves the interval: where the function falls like 1/m, secants alone hardly leave its high end.
+    """
     at_low, at_high = function(low), function(high)
     low = np.where(at_high >= 0, high, low)
     high = np.where(at_low <= 0, low, high)
     found, last = high, np.zeros(len(low), dtype=np.bool_)
     for step in range(MAX_STEPS):
         gap = np.where((low == high) | (at_high == at_low), 1.0, at_high - at_low)
-        before, found = found, np.where(low == high, low, (low * at_high - high * at_low) / gap)
+        inner = (low + high) / 2 if step % 3 == 2 else (low * at_high - high * at_low) / gap
+        before, found = found, np.where(low == high, low, inner)
         if step and np.abs(found - before).max(initial=0.0) < TOLERANCE:
             break
         at_found = function(found)

@@ -145,7 +145,7 @@ class Grid(ColumnCounts):
         place[order] = np.cumsum(is_first) - 1
         # row by row takes a quarter of the time of `np.add.reduceat`, and adds in the order of the counts
         rows = [np.bincount(place, weights=row, minlength=offset[-1]) for row in table]
-        sums = np.array(rows, dtype=np.float64).reshape(len(table), -1)
+        sums = np.array(rows, dtype=np.float64).reshape(len(table), offset[-1])
         return cls(cells[is_first], offset, sums, np.where(np.diff(offset) > 0, bits, MANTISSA_BITS))
 
     @property
