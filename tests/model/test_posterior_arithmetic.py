@@ -167,8 +167,9 @@ def test_dependence_is_a_factor_named_by_both_columns_unless_one_is_missing(sett
 
 @pytest.mark.parametrize("structure", ["tan", "blocks"])
 def test_columns_that_are_found_independent_have_no_factor_of_dependence(structure):
-    model = deciban.train(patients(), target="diagnosis", roles=ROLES, judge=False, structure=structure)
-    naive = deciban.train(patients(), target="diagnosis", roles=ROLES, judge=False, structure="naive")
+    rows = patients(seed=1)  # of some other seeds two columns seem to depend on each other, by chance
+    model = deciban.train(rows, target="diagnosis", roles=ROLES, judge=False, structure=structure)
+    naive = deciban.train(rows, target="diagnosis", roles=ROLES, judge=False, structure="naive")
     assert model.structure == {}
     for most in (1, 100):
         works = (arithmetic(each, patients(4, seed=5), most) for each in (model, naive))

@@ -8,8 +8,8 @@ import deciban
 from deciban.model.model import Model
 
 PUBLIC = {
-    "account", "add", "calibration", "classes", "columns", "describe", "explain", "export", "find_unseen", "forget",
-    "find_single_changes", "held_out", "learner",
+    "account", "add", "calibrate", "calibration", "classes", "columns", "describe", "explain", "export",
+    "find_unseen", "forget", "find_single_changes", "held_out", "learner",
     "ledger", "n_parameters", "options", "origin", "predict", "predict_log_proba", "predict_proba", "priors",
     "pseudo_counts", "quality", "ranges", "roles", "sample", "save", "score_samples", "structure", "table", "target",
     "telltales", "weights", "with_priors",

@@ -36,7 +36,7 @@ def test_counts_are_steps_at_whole_numbers():
 
 @pytest.mark.parametrize("name", ["smoker", "cough"])
 def test_the_dots_of_a_category_are_its_smoothed_shares(name):
-    ax = densities(clinic_model(), columns=[name])
+    ax = densities(clinic_model(alpha=1.0), columns=[name])
     values = [label.get_text() for label in ax.get_yticklabels()]
     dots = [line.get_xdata() for line in ax.lines if line.get_gid() == "share"]
     assert sorted(values) == sorted(set(clinic()[name]))

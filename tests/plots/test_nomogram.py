@@ -56,7 +56,7 @@ def test_the_marks_of_a_flag_are_its_smoothed_shares():
     table = clinic()
     n = {(value, label): sum(s == value and w == label for s, w in zip(table["smoker"], table["who"]))
          for value in ("yes", "no") for label in ("ill", "well")}  # fmt: skip
-    (branch,) = scale_of(clinic_model(), "smoker").branches
+    (branch,) = scale_of(clinic_model(alpha=1.0), "smoker").branches
     for mark in branch.marks:
         ill, well = ((n[mark.text, label] + 1) / (n["yes", label] + n["no", label] + 2) for label in ("ill", "well"))
         assert mark.decibans == pytest.approx(10 * math.log10(ill / well), abs=1e-9)

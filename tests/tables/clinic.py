@@ -126,6 +126,12 @@ def relation(table, con):
     return con.sql("select * from patients")
 
 
+def as_workbook(table):
+    """Return the table with the sixteen digits of a number that openpyxl writes."""
+    doses = [float(f"{dose:.16g}") for dose in table.column("dose").to_pylist()]
+    return table.set_column(table.schema.get_field_index("dose"), "dose", [doses])
+
+
 def workbook(table, path):
     import openpyxl
 

@@ -381,7 +381,7 @@ def test_rows_of_decided_roles_are_left_out_in_closed_form_however_many(monkeypa
         "w": rng.integers(0, 3, 300),
         "y": codes,
     }
-    asked = {"target": "y", "folds": "loo", "weights": "w", "roles": {"x": "number", "c": "category"}}
+    asked = {"target": "y", "folds": "loo", "weights": "w", "roles": {"x": "number", "c": "category"}, "alpha": 1.0}
     with monkeypatch.context() as patch:
         patch.setattr(evaluate, "_score_in_closed_form", lambda fitted, progress: None)
         expected = deciban.evaluate(table, **asked)
@@ -389,6 +389,8 @@ def test_rows_of_decided_roles_are_left_out_in_closed_form_however_many(monkeypa
     found = deciban.evaluate(table, **asked)
     np.testing.assert_allclose(found.log_proba, expected.log_proba, atol=1e-9)
     np.testing.assert_array_equal(found.truth, expected.truth)
+    with pytest.raises(InputError, match=r"numbers='number', alpha=1\.0"):  # shrunk shares change with every row
+        deciban.evaluate(table, **{**asked, "alpha": "auto"})
 
 
 def test_scores_out_of_fold_are_those_of_the_report():

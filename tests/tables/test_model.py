@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import optimize, special, stats
 
 import deciban
 from deciban.errors import DecibanWarning, ForgetError, InputError, SchemaError
@@ -20,8 +20,8 @@ def model():
     return deciban.train(TABLE, **SETTINGS)
 
 
-def by_hand(frame, row, label, alpha=1.0, prior_rows=1.0):
-    """ln π_k + Σ_j ln p(x_j|k), each family by its formula, missing cells left out."""
+def by_hand(frame, row, label, shares, alpha=1.0, prior_rows=1.0):
+    """ln π_k + Σ_j ln p(x_j|k), each family by its formula, missing cells left out; `shares` are those of levels."""
     frame = frame[frame.diagnosis.notna()]
     mine = frame[frame.diagnosis == label]
     score = np.log(len(mine) / len(frame))
@@ -39,23 +39,45 @@ def by_hand(frame, row, label, alpha=1.0, prior_rows=1.0):
         best = stats.poisson.logpmf(row.visits, row.visits) if row.visits else 0.0
         score += max(stats.poisson.logpmf(row.visits, rate), best + np.log(1e-4))
     month, weekday = pd.to_datetime(frame.admitted).dt.month, pd.to_datetime(frame.admitted).dt.day_of_week
-    levels = [("smoker", frame.smoker, 2), ("code", frame.code, 6), ("month", month, 12), ("weekday", weekday, 7)]
+    levels = {"smoker": frame.smoker, "code": frame.code, "month": month, "weekday": weekday}
     when = pd.to_datetime(row.admitted)
     values = {"smoker": row.smoker, "code": row.code, "month": when.month, "weekday": when.weekday()}
-    for name, cells, n_levels in levels:
+    for name, cells in levels.items():
         if not pd.isna(values[name]):
-            own = cells[frame.diagnosis == label]
-            score += np.log(((own == values[name]).sum() + alpha) / (own.notna().sum() + alpha * n_levels))
+            score += np.log(shares(pd.crosstab(frame.diagnosis, cells)).loc[label, values[name]])
     return score
 
 
-def test_the_posterior_is_bayes_theorem_by_hand(model):
+def laplace_shares(counts):
+    """(n + 1)/(N + V)."""
+    return (counts + 1).div(counts.sum(axis=1) + counts.shape[1], axis=0)
+
+
+def shrunk_shares(counts):
+    """(n + 2π + mp)/(N + 2πV + m): of two classes, m where the marginal likelihood has its maximum."""
+    n = counts.to_numpy()
+    rows = n.sum(axis=1, keepdims=True)
+    pi, V = rows / rows.sum(), n.shape[1]
+    p = (n.sum(axis=0) + 2) / (rows.sum() + 2 * V)
+
+    def slope(log_m):
+        m = np.exp(log_m)
+        levels = (p * (special.digamma(n + m * p) - special.digamma(m * p))).sum(axis=1, keepdims=True)
+        return ((1 - pi) * (levels - special.digamma(rows + m) + special.digamma(m))).sum()
+
+    low, high = np.log(1e-2), np.log(1e6)
+    m = np.exp(optimize.brentq(slope, low, high, xtol=1e-12) if slope(high) < 0 else high)
+    return (counts + 2 * pi + m * p) / (rows + 2 * pi * V + m)
+
+
+@pytest.mark.parametrize(("alpha", "shares"), [(1.0, laplace_shares), ("auto", shrunk_shares)])
+def test_the_posterior_is_bayes_theorem_by_hand(alpha, shares):
     frame = TABLE.to_pandas()
-    proba = model.predict_proba(frame)
+    proba = deciban.train(TABLE, **SETTINGS, alpha=alpha).predict_proba(frame)
     for i in range(0, 60, 3):
-        joint = np.array([by_hand(frame, frame.iloc[i], k) for k in ("ill", "well")])
+        joint = np.array([by_hand(frame, frame.iloc[i], k, shares) for k in ("ill", "well")])
         expected = np.exp(joint - np.logaddexp.reduce(joint))
-        np.testing.assert_allclose(proba.iloc[i], expected, rtol=1e-9)
+        np.testing.assert_allclose(proba.iloc[i], expected, rtol=1e-9 if alpha == 1.0 else 1e-7)
 
 
 def test_rows_without_a_class_are_counted_and_left_out(model):
@@ -119,7 +141,7 @@ def test_models_with_different_roles_are_not_added_and_the_way_out_works(model):
         model + other
     alike = deciban.train(TABLE, target="diagnosis", like=model)
     assert (model + alike).ledger.n_rows == 2 * model.ledger.n_rows
-    with pytest.raises(SchemaError, match=r"alpha: 1\.0 and 2\.0"):
+    with pytest.raises(SchemaError, match="alpha: 'auto' and 2\\.0"):
         model + deciban.train(TABLE, **SETTINGS, alpha=2.0)
     with pytest.raises(SchemaError, match="different targets"):
         model + deciban.train(TABLE, target="smoker")
@@ -224,7 +246,7 @@ def test_rare_levels_are_one_level_beyond_the_most_that_are_distinguished():
     rng = np.random.default_rng(0)
     levels = np.where(rng.random(500) < 0.5, "common", [f"rare{i % 100}" for i in range(500)])
     table = {"level": levels, "y": np.where(rng.random(500) < 0.5, "a", "b")}
-    model = deciban.train(table, target="y", most_levels=1, roles={"level": "category"}, calibrate="none")
+    model = deciban.train(table, target="y", most_levels=1, roles={"level": "category"}, calibrate="none", alpha=1.0)
     proba = model.predict_proba({"level": np.array(["rare1", "rare2", "common"])})
     np.testing.assert_array_equal(proba[0], proba[1])
     assert not np.array_equal(proba[0], proba[2])

@@ -331,7 +331,7 @@ def _evaluate_leave_one_out(task: Task, progress: Progress | None) -> Report:
             raise InputError(
                 f"{trained.task.source.name} has {n} rows that need a model refitted without each of them, and "
                 f"that is done for at most {fold_models.MAX_REFITTED_ROWS} rows. Hint: folds=100 is nearly the same, "
-                f"and far quicker; or fix the role of numbers, numbers='number'"
+                f"and far quicker; or fix what rows decide, numbers='number', alpha=1.0"
             )
         batches = [keep_learned_rows(batch) for _, batch in trained.read_rows()]
         table = RowsInMemory(trained, concatenate_rows(batches), progress)
