@@ -122,10 +122,10 @@ def laplace(cells, codes, learn, levels, K):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_evidence_weights_are_those_of_an_independent_fit_to_evidence_out_of_fold(classes):
     rows = (people().query("group != 'c'") if classes == 2 else people())[["hair", "eyes", "group"]]
-    model = deciban.train(rows, target="group", learner="evidence", C=2.0, judge=False)
+    model = deciban.train(rows, target="group", learner="evidence", C=2.0, alpha=1.0, judge=False)
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
     # the folds are those of the library; the evidence and its weights are computed here
-    task = plan(rows, target="group", learner="evidence", C=2.0)
+    task = plan(rows, target="group", learner="evidence", C=2.0, alpha=1.0)
     folds = assign_inner_folds(train_task(task, 1, None).sample, 10)
     evidence = np.zeros((len(rows), 2, classes))
     for j, name in enumerate(["hair", "eyes"]):
@@ -182,7 +182,7 @@ def test_a_level_that_was_seen_once_does_not_vouch_for_itself():
 def test_every_row_is_scored_by_what_was_learned_without_its_fold(learner):
     rows = people()
     asked = {"target": "group", "learner": learner, "C": 0.5}
-    report = deciban.evaluate(rows, folds=5, **asked)
+    report = deciban.evaluate(rows, folds=5, calibrate="none", **asked)
     codes = rows["group"].map({"a": 0, "b": 1, "c": 2}).to_numpy()
     folds = stratified(pd.factorize(rows["group"])[0], 5)
     reported = np.zeros((len(rows), 3))
@@ -295,8 +295,8 @@ def test_penalty_is_chosen_by_rows_left_out():
     model = deciban.train(rows, target="y", numbers="number", learner="logistic", judge=False)
     assert model.account.settings["C_chosen"] is True
     assert model.account.settings["C"] < 0.2
-    free = deciban.evaluate(rows, target="y", numbers="number", learner="logistic", C=1000.0)
-    assert deciban.evaluate(rows, target="y", numbers="number", learner="logistic").log_loss < free.log_loss
+    asked = {"target": "y", "numbers": "number", "learner": "logistic", "calibrate": "none"}
+    assert deciban.evaluate(rows, **asked).log_loss < deciban.evaluate(rows, C=1000.0, **asked).log_loss
 
 
 @pytest.mark.parametrize(

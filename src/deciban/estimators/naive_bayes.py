@@ -188,9 +188,9 @@ class NaiveBayes(GenerativeClassifier):
         >>> print(model.explain({"age": [58], "pain": ["chest"]}).text())
         ill rather than well
           age = 58           +37.90 dB
-          pain = chest        +3.52 dB
+          pain = chest        +3.96 dB
           prior               +0.00 dB
-          total              +41.42 dB  (13 900 to 1)
+          total              +41.86 dB  (15 300 to 1)
         """
         from deciban.model.table_explanations import explain_rows
 

@@ -150,7 +150,7 @@ def train(
     >>> taste["fruit"] = ["plum", "lemon", "plum", "lemon"] * 8 + ["plum"] * 4
     >>> model = deciban.train(taste, target="fruit", learner="evidence", C=1.0, judge=False)
     >>> {column: round(weight, 2) for column, weight in model.account.trust.items()}
-    {'sour': 0.48, 'again': 0.48}
+    {'sour': 0.68, 'again': 0.68}
     """
     given = {name: value for name, value in locals().items() if name not in ("judge", "calibrate", "progress")}
     method = check_method(calibrate, "auto" if judge else None)
