@@ -109,7 +109,7 @@ def test_rows_of_the_sample_are_not_learned_by_the_model_that_scores_them():
     """Random labels cannot be predicted, though a column names each pair of rows: models with them would know."""
     rng = np.random.default_rng(0)
     table = pa.table({"c": np.repeat(np.arange(1000), 2).astype(str), "y": rng.choice(["a", "b"], 2000)})
-    given = {"target": "y", "roles": {"c": "category"}, "most_levels": 2000, "calibrate": "none"}
+    given = {"target": "y", "roles": {"c": "category"}, "most_levels": 2000, "calibrate": "none", "alpha": 1.0}
     model, local = deciban.train(into_duckdb(table, "t"), table="t", **given), train_local(table, **given)
     assert model.held_out.accuracy == local.held_out.accuracy < 0.6
     assert deciban.evaluate(table, model=model).accuracy > 0.7

@@ -46,7 +46,9 @@ def posterior(model, rows):
 def test_numbers_that_are_joined_are_a_gaussian_with_full_covariance():
     rows = people()
     columns = ["height", "weight"]
-    mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns], parameter_prior=0.0)
+    mine = deciban.train(
+        rows[[*columns, "group"]], target="group", blocks=[columns], parameter_prior=0.0, judge=False
+    )
     bayes = deciban.GaussianBayes(covariance="full").fit(rows[columns], rows["group"])
     assert posterior(mine, rows) == pytest.approx(bayes.predict_log_proba(rows[columns]), abs=1e-9)
     assert np.asarray(mine.score_samples(rows)) == pytest.approx(bayes.score_samples(rows[columns]), abs=1e-9)
@@ -112,7 +114,9 @@ def test_every_part_of_an_explanation_adds_up_to_the_odds(model):
 def test_each_number_has_its_own_square_and_half_of_each_cross_term():
     rows = people(holes=False)
     columns = ["height", "weight"]
-    mine = deciban.train(rows[[*columns, "group"]], target="group", blocks=[columns], parameter_prior=0.0)
+    mine = deciban.train(
+        rows[[*columns, "group"]], target="group", blocks=[columns], parameter_prior=0.0, judge=False
+    )
     bayes = deciban.GaussianBayes().fit(rows[columns], rows["group"])
     result, expected = (m.explain(rows[columns][:20], classes=("a", "c")) for m in (mine, bayes))
     assert result.evidence == pytest.approx(expected.evidence, abs=1e-9)
@@ -126,7 +130,7 @@ def test_parts_added_up_are_the_whole_and_parts_taken_away_leave_the_rest(model)
     )
     assert posterior(first + second, rows) == pytest.approx(posterior(model, rows), abs=1e-9)
     assert posterior(model - second, rows) == pytest.approx(posterior(first, rows), abs=1e-9)
-    curves = deciban.train(rows[:170], target="group", like=model).add(rows[170:])
+    curves = deciban.train(rows[:170], target="group", like=model, judge=False).add(rows[170:])
     assert posterior(curves, rows) == pytest.approx(posterior(model, rows), abs=1e-9)
     assert posterior(curves.forget(rows[170:]), rows) == pytest.approx(posterior(first, rows), abs=1e-9)
     assert posterior(model * 2.0, rows).shape == (300, 3)
@@ -135,7 +139,9 @@ def test_parts_added_up_are_the_whole_and_parts_taken_away_leave_the_rest(model)
 def test_tables_that_are_laid_out_otherwise_add_up(model):
     rows = people()
     turned = rows[["group", "eyes", "weight", "age", "left", "hair", "height"]]
-    again = deciban.train(turned, target="group", blocks=[b[::-1] for b in BLOCKS[::-1]], numbers="number")
+    again = deciban.train(
+        turned, target="group", blocks=[b[::-1] for b in BLOCKS[::-1]], numbers="number", judge=False
+    )
     together = model + again
     given = {"target": "group", "blocks": BLOCKS, "numbers": "number"}
     twice = deciban.train(pd.concat([rows, rows]), judge=False, **given)
@@ -203,7 +209,7 @@ def test_folds_are_scored_by_models_without_them():
     for k, label in enumerate(rows["group"].unique()):  # the i-th row of the k-th class to appear: (i + k) mod 4
         own = np.flatnonzero(rows["group"] == label)
         fold[own] = (np.arange(len(own)) + k) % 4
-    report = deciban.evaluate(rows, target="group", blocks=BLOCKS, numbers="number", folds=4)
+    report = deciban.evaluate(rows, target="group", blocks=BLOCKS, numbers="number", folds=4, calibrate="none")
     assert report.log_loss == pytest.approx(refit(rows, fold), abs=1e-9)
 
 
