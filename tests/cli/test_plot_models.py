@@ -157,7 +157,7 @@ def test_numbers_with_units_are_drawn_as_they_are_learned(drawn, tmp_path, endin
 
 @pytest.mark.thorough(reason="starts processes, or reads large files: seconds")
 def test_every_picture_of_a_model_is_drawn_by_its_command(drawn, model):
-    assert len(drawn("densities", model, PATIENTS).axes) == 9
+    assert len(drawn("densities", model, PATIENTS).axes) == 8
     assert drawn("densities", model, "--columns", "age").get_title(loc="left") == "age"
     assert drawn("evidence", model, NEW, "--row", 4).get_title(loc="left").startswith("cold rather than flu")
     assert "flu rather than cold" in drawn("evidence", model, NEW, "--classes", "flu,cold").get_title(loc="left")
