@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet", "ignore::
 
 @pytest.mark.parametrize("name", [name for name in MODELS if "isotonic" not in name])
 def test_a_data_frame_gives_the_same_model(name, spark):
-    settings = {**MODELS[name], "calibrate": None}  # the folds of a distributed table are others
+    settings = {**MODELS[name], "calibrate": "none"}  # the folds of a distributed table are others
     local = deciban.train(ROWS, target="kind", **settings)
     model = deciban.train(in_partitions(spark, ROWS, 3), target="kind", **settings)
     assert model.structure == local.structure

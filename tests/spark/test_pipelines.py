@@ -28,12 +28,12 @@ def test_a_pipeline_with_a_vector_column_is_fitted_written_and_read(spark, tmp_p
     frame = in_partitions(spark, table, 2)
     stages = [
         VectorAssembler(inputCols=["x0", "x1", "x2"], outputCol="features"),
-        DecibanClassifier(numbers="number"),
+        DecibanClassifier(numbers="number", calibrate="none"),
     ]
     fitted = Pipeline(stages=stages).fit(frame)
     answers = fitted.transform(frame)
     assert answers.columns == [*table.column_names, "features", "rawPrediction", "probability", "prediction"]
-    local = deciban.train(table, target="label", numbers="number")
+    local = deciban.train(table, target="label", numbers="number", calibrate="none")
     expected = np.column_stack([local.predict_proba(table).column(i) for i in range(3)])
     found = np.array([row.probability.toArray() for row in answers.collect()])
     np.testing.assert_allclose(found, expected, rtol=1e-9)
