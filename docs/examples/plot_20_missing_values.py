@@ -21,7 +21,7 @@ import numpy as np
 import deciban
 from deciban import plots
 
-model = deciban.train(files("deciban.cli.examples") / "patients.csv", target="diagnosis", judge=False)
+model = deciban.train(files("deciban.cli.examples") / "patients.csv", target="diagnosis", alpha=1.0, judge=False)
 patient = {"seen": "2025-08-23", "age": 50, "temperature": 38.7, "cough": "productive", "smoker": "no"}
 patient |= {"headache": "yes", "days_ill": 3}
 rows = {name: [value, value] for name, value in patient.items()} | {"crp": [10, None]}
